@@ -1,0 +1,142 @@
+//! What is done to every request and answer: HEAD, request ids, problem documents, crashes, budgets, numbers.
+
+use std::{panic::AssertUnwindSafe, time::Instant};
+
+use actix_web::{
+    Error, HttpMessage,
+    body::{BoxBody, MessageBody},
+    dev::{ServiceRequest, ServiceResponse},
+    http::{
+        Method, StatusCode,
+        header::{HeaderName, HeaderValue},
+    },
+    middleware::Next,
+    web::Data,
+};
+use futures_util::FutureExt;
+use tracing_actix_web::{RequestId, RootSpanBuilder};
+
+use super::{
+    auth::{self, Identity},
+    error::{self, ApiError},
+    limits::Limits,
+};
+use crate::lobby::presence::Presence;
+
+/// Gives every answer its request id, and every failure its problem document.
+///
+/// # Errors
+///
+/// None: whatever goes wrong becomes an answer.
+pub async fn finish(
+    mut request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse<BoxBody>, Error> {
+    let begun = Instant::now();
+    let request_id = request.extensions().get::<RequestId>().map_or_else(String::new, ToString::to_string);
+    let asked = request.method().clone();
+    // A HEAD is answered as its GET; the server leaves the body away.
+    if asked == Method::HEAD {
+        request.head_mut().method = Method::GET;
+    }
+    let kept = request.request().clone();
+
+    let outcome = AssertUnwindSafe(next.call(request)).catch_unwind().await;
+    let response = match outcome {
+        Ok(Ok(response)) => response.map_into_boxed_body(),
+        Ok(Err(err)) => ServiceResponse::new(kept, err.error_response()),
+        Err(_) => {
+            tracing::error!("a handler panicked");
+            ServiceResponse::new(kept, ApiError::of(error::INTERNAL).render(&request_id))
+        }
+    };
+
+    let problem = response.response().extensions().get::<ApiError>().cloned();
+    let mut response = match problem {
+        Some(problem) => {
+            let (request, plain) = response.into_parts();
+            let mut whole = problem.render(&request_id);
+            for (name, value) in plain.headers() {
+                whole.headers_mut().append(name.clone(), value.clone());
+            }
+            ServiceResponse::new(request, whole)
+        }
+        None => response,
+    };
+    if let Ok(id) = HeaderValue::from_str(&request_id) {
+        response.headers_mut().insert(HeaderName::from_static("x-request-id"), id);
+    }
+    count(&response, &asked, begun);
+    Ok(response)
+}
+
+fn count(response: &ServiceResponse, method: &Method, begun: Instant) {
+    let route = response.request().match_pattern().unwrap_or_else(|| "none".to_owned());
+    let labels = [
+        ("method", method.to_string()),
+        ("route", route),
+        ("status", response.status().as_str().to_owned()),
+    ];
+    metrics::histogram!("leveret_request_seconds", &labels).record(begun.elapsed().as_secs_f64());
+}
+
+/// Finds out who asks, takes the request out of its budget, and notes that its player is there.
+///
+/// # Errors
+///
+/// When the budget is used up.
+pub async fn admit(
+    request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse<impl MessageBody>, Error> {
+    let identity = auth::identify(&request);
+    if let Identity::Player(claimant) = identity {
+        tracing::Span::current().record("player", tracing::field::display(claimant.player));
+        if let Some(presence) = request.app_data::<Data<Presence>>() {
+            presence.note(claimant.player);
+        }
+    }
+    let headers = match request.app_data::<Data<Limits>>() {
+        Some(limits) => limits.take(&request, identity)?,
+        None => None,
+    };
+    let mut response = next.call(request).await?;
+    if let Some(headers) = headers {
+        headers.write(response.headers_mut());
+    }
+    Ok(response)
+}
+
+/// One span a request, one line at its end. What is read and what is played is told at the level debug: the
+/// game's own log has every move.
+pub struct RequestSpan;
+
+impl RootSpanBuilder for RequestSpan {
+    fn on_request_start(request: &ServiceRequest) -> tracing::Span {
+        let id = request.extensions().get::<RequestId>().map_or_else(String::new, ToString::to_string);
+        tracing::info_span!(
+            "request",
+            request_id = %id,
+            method = %request.method(),
+            path = %request.path(),
+            player = tracing::field::Empty,
+        )
+    }
+
+    fn on_request_end<B: MessageBody>(span: tracing::Span, outcome: &Result<ServiceResponse<B>, Error>) {
+        let Ok(response) = outcome else { return };
+        let status = response.status();
+        let request = response.request();
+        let quiet = request.method() == Method::GET || request.path().contains("/moves/");
+        span.in_scope(|| {
+            let status_code = status.as_u16();
+            if status.is_server_error() && status != StatusCode::SERVICE_UNAVAILABLE {
+                tracing::error!(status = status_code, "answered");
+            } else if quiet {
+                tracing::debug!(status = status_code, "answered");
+            } else {
+                tracing::info!(status = status_code, "answered");
+            }
+        });
+    }
+}
