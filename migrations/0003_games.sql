@@ -77,10 +77,11 @@ create table game (
     constraint game_ended_has_time check ((status = 'ongoing') = (ended_at is null)),
     constraint game_over_without_offer check (status = 'ongoing' or draw_offer is null)
 ) with (fillfactor = 70);
-create index game_created_idx on game (created_at desc, game_id desc);
-create index game_hounds_idx on game (hounds_id, created_at desc, game_id desc);
-create index game_hare_idx on game (hare_id, created_at desc, game_id desc);
-create index game_pool_idx on game (pool_id, created_at desc, game_id desc);
+-- Ids sort by time of creation.
+create index game_hounds_idx on game (hounds_id, game_id);
+create index game_hare_idx on game (hare_id, game_id);
+create index game_pool_idx on game (pool_id, game_id);
+create index game_live_idx on game (pool_id) where status = 'ongoing';
 
 -- One row for everything that happened in a game, numbered from 1 without a gap.
 create table game_event (

@@ -90,14 +90,20 @@ impl Rating {
     /// `exp` and `ln` differ by an ulp between C libraries; what is stored must not.
     #[must_use]
     pub fn quantised(self) -> Rating {
-        Rating { rating: to_millionths(self.rating), rd: to_millionths(self.rd), volatility: to_billionths(self.volatility) }
+        Rating {
+            rating: to_millionths(self.rating),
+            rd: to_millionths(self.rd),
+            volatility: to_billionths(self.volatility),
+        }
     }
 
     /// Tells whether a game can be computed from this: finite, and a deviation and volatility of a sane size.
     ///
     /// The range is far wider than what a row may hold; it keeps the search for the volatility finite.
-    fn is_sound(self) -> bool {
-        self.rating.abs() <= 100_000.0 && (1.0..=1000.0).contains(&self.rd) && (0.001..=1.0).contains(&self.volatility)
+    pub(super) fn is_sound(self) -> bool {
+        self.rating.abs() <= 100_000.0
+            && (1.0..=1000.0).contains(&self.rd)
+            && (0.001..=1.0).contains(&self.volatility)
     }
 
     /// Holds the outcome of one game within the bounds; `None` where it is not finite.
@@ -157,7 +163,8 @@ pub struct RatedGame {
 /// the same and the caller logs an error.
 #[must_use]
 pub fn rate(before: ByRole<Rating>, result: GameResult, offset: RoleOffset) -> Option<RatedGame> {
-    let sound = before.hounds.is_sound() && before.hare.is_sound() && offset.a.is_finite() && offset.b.is_finite();
+    let sound =
+        before.hounds.is_sound() && before.hare.is_sound() && offset.a.is_finite() && offset.b.is_finite();
     if !sound {
         return None;
     }
@@ -230,7 +237,11 @@ pub fn glicko2_game(before: ByRole<Rating>, result: GameResult, advantage: f64, 
     let config = Glicko2Config { tau, convergence_tolerance: CONVERGENCE_TOLERANCE };
     let (hounds, hare) = glicko2(&hounds, &hare, &outcome, &config);
     ByRole {
-        hounds: Rating { rating: hounds.rating - advantage, rd: hounds.deviation, volatility: hounds.volatility },
+        hounds: Rating {
+            rating: hounds.rating - advantage,
+            rd: hounds.deviation,
+            volatility: hounds.volatility,
+        },
         hare: Rating { rating: hare.rating, rd: hare.deviation, volatility: hare.volatility },
     }
 }

@@ -54,7 +54,8 @@ pub struct Fit {
 /// The standard errors are the roots of the diagonal of the inverse of its curvature there. The cap of ±400 on the
 /// advantage is no part of the model: it belongs to the use of the offset, not to its truth.
 ///
-/// `None` with fewer than [`LEAST_GAMES`], or when a number is not finite or a score not within 0 and 1.
+/// `None` with fewer than [`LEAST_GAMES`], or when a rating is not one that [`rate`](super::glicko::rate) would
+/// take, a score not within 0 and 1, or a result not finite.
 #[must_use]
 pub fn fit(samples: &[Sample]) -> Option<Fit> {
     let samples = &samples[samples.len().saturating_sub(MOST_GAMES)..];
@@ -70,20 +71,20 @@ pub fn fit(samples: &[Sample]) -> Option<Fit> {
         if step_a.abs() < 1e-9 && step_b.abs() < 1e-12 {
             return at.fit(games.len());
         }
+        // The full step, halved for as long as it leads downhill by more than the rounding of a long sum.
+        let least = at.log_density - 1e-9 * (1.0 + at.log_density.abs());
         let mut share = 1.0;
-        let next = loop {
+        at = loop {
             let offset = RoleOffset { a: at.offset.a + share * step_a, b: at.offset.b + share * step_b };
             let next = Posterior::at(&games, offset);
-            if next.log_density >= at.log_density {
+            if next.log_density >= least {
                 break next;
             }
             share /= 2.0;
             if share < 1e-6 {
-                // Rounding alone hides the last bit of ascent.
-                return at.fit(games.len());
+                return None;
             }
         };
-        at = next;
     }
     None
 }
@@ -108,8 +109,7 @@ impl Game {
             level: (hounds.rating + hare.rating) / 2.0 - 1500.0,
             score: sample.score,
         };
-        let finite = game.slope.is_finite() && game.gap.is_finite() && game.level.is_finite();
-        (finite && (0.0..=1.0).contains(&game.score)).then_some(game)
+        (hounds.is_sound() && hare.is_sound() && (0.0..=1.0).contains(&game.score)).then_some(game)
     }
 }
 
@@ -139,7 +139,8 @@ impl Posterior {
             let logit = game.slope * (game.gap + a + b * game.level);
             let expected = 1.0 / (1.0 + (-logit).exp());
             // score·ln P + (1 − score)·ln(1 − P), written so that neither logarithm can overflow.
-            sum.log_density += (game.score - 1.0) * logit.max(0.0) + game.score * logit.min(0.0) - (-logit.abs()).exp().ln_1p();
+            sum.log_density += (game.score - 1.0) * logit.max(0.0) + game.score * logit.min(0.0)
+                - (-logit.abs()).exp().ln_1p();
             let pull = game.slope * (game.score - expected);
             sum.gradient.0 += pull;
             sum.gradient.1 += pull * game.level;
@@ -165,7 +166,8 @@ impl Posterior {
         let a_standard_error = to_millionths((self.bb / self.determinant()).sqrt());
         let b_standard_error = to_millionths((self.aa / self.determinant()).sqrt());
         let offset = RoleOffset { a: to_millionths(self.offset.a), b: to_millionths(self.offset.b) };
-        let finite = [offset.a, offset.b, a_standard_error, b_standard_error].iter().all(|number| number.is_finite());
+        let finite =
+            [offset.a, offset.b, a_standard_error, b_standard_error].iter().all(|number| number.is_finite());
         finite.then_some(Fit { offset, a_standard_error, b_standard_error, sample_size })
     }
 }

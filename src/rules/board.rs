@@ -43,7 +43,7 @@ pub struct Board {
     lines: Vec<(Point, Point)>,
     neighbours: [PointSet; Point::COUNT],
     leaps: [Vec<Leap>; Point::COUNT],
-    fewest_to_enclose: u32,
+    fewest_to_enclose: u8,
 }
 
 impl Board {
@@ -88,7 +88,7 @@ impl Board {
     }
 
     /// The least number of hunters that can leave a hare without a move, on the point where it is easiest.
-    pub fn fewest_to_enclose(&self) -> u32 {
+    pub fn fewest_to_enclose(&self) -> u8 {
         self.fewest_to_enclose
     }
 

@@ -125,8 +125,8 @@ impl PointSet {
     }
 
     /// How many points it holds.
-    pub const fn len(self) -> u32 {
-        self.0.count_ones()
+    pub const fn len(self) -> u8 {
+        self.0.count_ones() as u8
     }
 
     /// Whether it holds this point.

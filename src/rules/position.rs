@@ -57,9 +57,17 @@ impl Position {
         self.turn
     }
 
-    /// Whether no piece stands on this point.
-    pub fn is_empty_at(self, point: Point) -> bool {
-        point != self.hare && !self.pack.contains(point)
+    /// Where any piece stands: the pack in ascending order, then the hare.
+    pub fn pieces(self) -> impl Iterator<Item = Point> {
+        self.pack.iter().chain([self.hare])
+    }
+
+    /// Where the pieces of the side to move stand.
+    pub fn to_move(self) -> PointSet {
+        match self.turn {
+            Role::Hounds => self.pack,
+            Role::Hare => PointSet::EMPTY.with(self.hare),
+        }
     }
 
     /// The points of a set on which no piece stands.
@@ -80,6 +88,13 @@ impl Position {
             },
         }
     }
+}
+
+/// A start position, the hounds to move, from the names of the points.
+pub(super) fn start_position(pack: &str, hare: &str) -> Position {
+    let point = |name: &str| Point::from_str(name).expect("start positions name points of the grid");
+    Position::new(pack.split(' ').map(point).collect(), point(hare), Role::Hounds)
+        .expect("in start positions no two pieces share a point")
 }
 
 impl fmt::Display for Position {

@@ -1,0 +1,54 @@
+//! How a game ends: by the rules, or by what a player does.
+
+use crate::rules::{GameResult, Outcome, Role};
+
+/// How a game ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ending {
+    /// The rules decided it.
+    ByRules(Outcome),
+    /// This side resigned.
+    Resigned(Role),
+    /// Both agreed to a draw.
+    DrawAgreed,
+    /// It was called off before both had moved.
+    Aborted,
+}
+
+impl Ending {
+    /// Who won; none for an aborted game.
+    pub fn result(self) -> Option<GameResult> {
+        match self {
+            Ending::ByRules(outcome) => Some(outcome.result),
+            Ending::Resigned(Role::Hounds) => Some(GameResult::Hare),
+            Ending::Resigned(Role::Hare) => Some(GameResult::Hounds),
+            Ending::DrawAgreed => Some(GameResult::Draw),
+            Ending::Aborted => None,
+        }
+    }
+
+    /// Why, in the word that the API uses.
+    pub fn reason(self) -> String {
+        match self {
+            Ending::ByRules(outcome) => outcome.reason.to_string(),
+            Ending::Resigned(_) => "resignation".to_owned(),
+            Ending::DrawAgreed => "agreement".to_owned(),
+            Ending::Aborted => "aborted".to_owned(),
+        }
+    }
+
+    /// Reads an ending back from its two words.
+    pub fn from_words(result: Option<&str>, reason: &str) -> Option<Ending> {
+        let ending = match (reason, result) {
+            ("aborted", None) => Ending::Aborted,
+            ("agreement", Some("draw")) => Ending::DrawAgreed,
+            ("resignation", Some("hare")) => Ending::Resigned(Role::Hounds),
+            ("resignation", Some("hounds")) => Ending::Resigned(Role::Hare),
+            (reason, Some(result)) => {
+                Ending::ByRules(Outcome { result: result.parse().ok()?, reason: reason.parse().ok()? })
+            }
+            _ => return None,
+        };
+        Some(ending)
+    }
+}

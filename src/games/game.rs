@@ -1,0 +1,153 @@
+//! A game: what stands, and what may happen next. Touches nothing outside itself.
+
+use super::{ClockSetting, Ending};
+use crate::{
+    ids::{GameId, PlayerId},
+    ratings::RatingChange,
+    rules::{ByRole, IllegalMove, Play, Role, Variant},
+    wall_clock::Timestamp,
+};
+
+/// One side's player, and the rating that they came with.
+#[derive(Clone, Debug)]
+pub struct Seat {
+    /// Who plays.
+    pub player: PlayerId,
+    /// What they are called; none when the account is closed.
+    pub username: Option<String>,
+    /// Their rating in the pool when the game began.
+    pub rating: Option<f64>,
+    /// Whether that rating was still provisional.
+    pub provisional: bool,
+}
+
+/// A game with all that is known of it.
+#[derive(Clone, Debug)]
+pub struct Game {
+    /// Its id.
+    pub id: GameId,
+    /// Rules, position and history.
+    pub play: Play,
+    /// The moves, in the order of their plies.
+    pub moves: Vec<String>,
+    /// The clock setting.
+    pub clock: ClockSetting,
+    /// The pool it counts for.
+    pub pool: Option<String>,
+    /// Whether it changes ratings.
+    pub rated: bool,
+    /// Who plays which role.
+    pub seats: ByRole<Seat>,
+    /// Whether a rematch swaps the roles.
+    pub swap_roles: bool,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When the last thing happened in it.
+    pub last_at: Timestamp,
+    /// The number of the last event in its log.
+    pub last_event: i32,
+    /// Whose draw offer stands.
+    pub draw_offer: Option<Role>,
+    /// Who wants a rematch.
+    pub rematch_wanted: ByRole<bool>,
+    /// The rematch, when both wanted it.
+    pub rematch: Option<GameId>,
+    /// The game that this one is the rematch of.
+    pub rematch_of: Option<GameId>,
+    /// How and when it ended.
+    pub ended: Option<(Ending, Timestamp)>,
+    /// What it did to the ratings.
+    pub rating_changes: Option<ByRole<RatingChange>>,
+}
+
+/// Why a ply is not played.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlyRefusal {
+    /// The caller plays in another game.
+    #[error("you do not play in this game")]
+    NotAPlayer,
+    /// Another move stands there, or the ply lies ahead.
+    #[error("the game has {0} plies")]
+    Conflict(u16),
+    /// Nothing can be played any more.
+    #[error("the game is over")]
+    GameOver,
+    /// The other side is to move.
+    #[error("it is the other side's turn")]
+    NotYourTurn,
+    /// The rules forbid it.
+    #[error("{0}")]
+    Illegal(IllegalMove, Vec<String>),
+}
+
+/// What became of a ply that was not refused.
+pub enum Decision {
+    /// The same move stands there already.
+    AlreadyPlayed,
+    /// The game after the move.
+    Played(Box<Game>),
+}
+
+impl Game {
+    /// Which game is played.
+    pub fn variant(&self) -> Variant {
+        self.play.rules().variant()
+    }
+
+    /// How many plies are played.
+    pub fn ply(&self) -> u16 {
+        self.play.ply()
+    }
+
+    /// The role that this player has here.
+    pub fn role_of(&self, player: PlayerId) -> Option<Role> {
+        Role::ALL.into_iter().find(|role| self.seats[*role].player == player)
+    }
+
+    /// Whether it goes on.
+    pub fn is_ongoing(&self) -> bool {
+        self.ended.is_none()
+    }
+
+    /// The moves that are allowed now; none when it is over.
+    pub fn legal_moves(&self) -> Vec<String> {
+        if self.is_ongoing() { self.play.legal_moves().iter().map(ToString::to_string).collect() } else { Vec::new() }
+    }
+
+    /// Decides on `text` as ply number `ply`. The pack has the odd plies, the hare the even ones.
+    ///
+    /// A move that stands already is recognised before anything else is asked, so that a client which lost the
+    /// answer to its last move may send it again even when it has ended the game.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be played.
+    pub fn decide(&self, player: PlayerId, ply: u16, text: &str, now: Timestamp) -> Result<Decision, PlyRefusal> {
+        let role = self.role_of(player).ok_or(PlyRefusal::NotAPlayer)?;
+        if let Some(played) = usize::from(ply).checked_sub(1).and_then(|index| self.moves.get(index)) {
+            let theirs = if ply % 2 == 1 { Role::Hounds } else { Role::Hare };
+            return if role == theirs && played == text {
+                Ok(Decision::AlreadyPlayed)
+            } else {
+                Err(PlyRefusal::Conflict(self.ply()))
+            };
+        }
+        if !self.is_ongoing() {
+            return Err(PlyRefusal::GameOver);
+        }
+        if ply != self.ply() + 1 {
+            return Err(PlyRefusal::Conflict(self.ply()));
+        }
+        if self.play.turn() != role {
+            return Err(PlyRefusal::NotYourTurn);
+        }
+        let mut next = self.clone();
+        let played = next.play.play(text).map_err(|illegal| PlyRefusal::Illegal(illegal, self.legal_moves()))?;
+        next.moves.push(played.to_string());
+        next.draw_offer = None;
+        next.last_at = now;
+        next.last_event += 1;
+        next.ended = next.play.outcome().map(|outcome| (Ending::ByRules(outcome), now));
+        Ok(Decision::Played(Box::new(next)))
+    }
+}
