@@ -35,7 +35,7 @@ create table rating (
     constraint rating_volatility_bounds check (volatility between 0.03 and 0.1),
     constraint rating_played_has_time check ((last_rated_at is null) = (hounds_games + hare_games = 0))
 );
-create index rating_leaderboard_idx on rating (pool_id, rating desc, player_id) where rd <= 75;
+create index rating_leaderboard_idx on rating (pool_id, rating desc, player_id desc) where rd <= 75;
 
 -- In which order rated games were settled: drawn while both players' rows are held, so that for each
 -- player it is the order in which the games changed the rating.

@@ -14,7 +14,8 @@ create table ticket (
     constraint ticket_pkey primary key (player_id, pool_id),
     constraint ticket_player_fkey foreign key (player_id) references player (player_id),
     constraint ticket_pool_fkey foreign key (pool_id) references pool (pool_id),
-    constraint ticket_game_fkey foreign key (game_id) references game (game_id),
+    -- The ticket is consumed before its game is made, in the same transaction.
+    constraint ticket_game_fkey foreign key (game_id) references game (game_id) deferrable initially deferred,
     constraint ticket_status_known check (status in ('queued', 'matched', 'expired', 'cancelled')),
     constraint ticket_matched_has_game check ((status = 'matched') = (game_id is not null)),
     constraint ticket_ended_has_time check ((status = 'queued') = (ended_at is null))
@@ -22,6 +23,7 @@ create table ticket (
 -- One live ticket a player.
 create unique index ticket_one_live on ticket (player_id) where status = 'queued';
 create index ticket_queue_idx on ticket (pool_id) where status = 'queued';
+create index ticket_matched_idx on ticket (pool_id, ended_at desc) where status = 'matched';
 
 create table challenge (
     challenge_id    uuid        not null,
@@ -46,16 +48,18 @@ create table challenge (
     constraint challenge_challenger_fkey foreign key (challenger_id) references player (player_id),
     constraint challenge_opponent_fkey foreign key (opponent_id) references player (player_id),
     constraint challenge_pool_fkey foreign key (pool_id) references pool (pool_id),
-    constraint challenge_game_fkey foreign key (game_id) references game (game_id),
+    constraint challenge_game_fkey foreign key (game_id) references game (game_id) deferrable initially deferred,
     constraint challenge_idempotency_key unique (challenger_id, idempotency_key),
     constraint challenge_to_another check (opponent_id <> challenger_id),
     constraint challenge_variant_known check (variant in ('hare-and-hounds', 'catch-the-hare')),
     constraint challenge_role_known check (role in ('hounds', 'hare', 'random')),
     constraint challenge_rated_is_fair check (not rated or (pool_id is not null and role = 'random')),
-    constraint challenge_status_known check (status in ('open', 'accepted', 'declined', 'withdrawn')),
+    constraint challenge_status_known check (status in ('open', 'accepted', 'declined', 'withdrawn', 'expired')),
     constraint challenge_accepted_has_game check ((status = 'accepted') = (game_id is not null)),
     constraint challenge_ended_has_time check ((status = 'open') = (ended_at is null))
 );
-create index challenge_open_idx on challenge (created_at desc, challenge_id desc) where status = 'open';
-create index challenge_challenger_idx on challenge (challenger_id, created_at desc) where status = 'open';
-create index challenge_opponent_idx on challenge (opponent_id, created_at desc) where status = 'open';
+-- Ids sort by time of creation.
+create index challenge_open_idx on challenge (challenge_id) where status = 'open' and opponent_id is null;
+create index challenge_challenger_idx on challenge (challenger_id, challenge_id) where status = 'open';
+create index challenge_opponent_idx on challenge (opponent_id, challenge_id) where status = 'open';
+create index challenge_expiry_idx on challenge (expires_at) where status = 'open';

@@ -1,7 +1,8 @@
 //! Who meets whom, and in which role.
 //!
-//! Pure: the same snapshot and seed give the same pairs and roles, in whatever order the tickets come. Integers only
-//! (rating points and seconds), no I/O, no clock, and no randomness but the seed handed in. Costs O(n log n).
+//! Pure: the same snapshot and seed give the same pairs and roles, in whatever order the tickets come.
+//! Integers only (rating points and seconds), no I/O, no clock, and no randomness but the seed handed in.
+//! Costs O(n log n).
 //!
 //! The cost of a pair, in rating points:
 //!
@@ -12,10 +13,10 @@
 //! + 150 if either was the other's last opponent, else 60 if among the last three of either
 //! ```
 //!
-//! A pair is allowed while its cost is at most 100, or more than that by `(RD − 60)/4` where a player is provisional.
-//! Two provisional players widen it once, by the larger: their allowances say how far off a rating may be, and one
-//! such doubt is enough to let the pair play. The widening moves the limit and not the cost, so it lets a new player
-//! in without pushing anybody aside.
+//! A pair is allowed while its cost is at most 100, or more than that by `(RD − 60)/4` where a player is
+//! provisional. Two provisional players widen it once, by the larger: their allowances say how far off a
+//! rating may be, and one such doubt is enough to let the pair play. The widening moves the limit and not the
+//! cost, so it lets a new player in without pushing anybody aside.
 
 use crate::{
     ratings::glicko::PROVISIONAL_RD,
@@ -74,11 +75,11 @@ pub struct Pairing {
 
 /// Pairs the tickets of one pool.
 ///
-/// Sorted by rating, each ticket is compared with the next [`NEIGHBOURS`] above it; those who may never meet do not
-/// count among the eight, or a player could be starved by blocking neighbours. (Each one passed over is a block
-/// between two waiting players, so the work grows by the number of those at most.) Of the allowed pairs the cheapest
-/// is taken first, ties by the lower ticket id, then by the higher one; each ticket once. The pairs are returned in
-/// that order.
+/// Sorted by rating, each ticket is compared with the next [`NEIGHBOURS`] above it; those who may never meet
+/// do not count among the eight, or a player could be starved by blocking neighbours. (Each one passed over
+/// is a block between two waiting players, so the work grows by the number of those at most.) Of the allowed
+/// pairs the cheapest is taken first, ties by the lower ticket id, then by the higher one; each ticket once.
+/// The pairs are returned in that order.
 #[must_use]
 pub fn pair(candidates: &[Candidate], seed: u64) -> Vec<Pairing> {
     let mut by_id: Vec<&Candidate> = candidates.iter().collect();
@@ -145,8 +146,8 @@ pub fn limit(one: &Candidate, other: &Candidate) -> i64 {
 
 /// Returns the rating gap that a ticket allows by now, in points, as shown to its player.
 ///
-/// It holds against an opponent who has waited as long and costs nothing extra: `100 + 5·wait`, and `(RD − 60)/4`
-/// more while the player is provisional.
+/// It holds against an opponent who has waited as long and costs nothing extra: `100 + 5·wait`, and `(RD −
+/// 60)/4` more while the player is provisional.
 #[must_use]
 pub fn window(waited_s: i32, rd: i32) -> i32 {
     let widened = POINTS_PER_SECOND.saturating_mul(waited_s.max(0)).saturating_add(COST_LIMIT);
@@ -172,9 +173,9 @@ fn widening(rd: i32) -> i32 {
 
 /// Seats the two, of whom `first` has the lower ticket id; and returns the seed if a coin decided.
 ///
-/// Whoever is further out of balance gets the role that pays it off. That is the one rule "the larger debt plays the
-/// hare": it serves the larger imbalance, and both at once when theirs point opposite ways. Even debts leave it to
-/// the role other than last time, where only one wants it; then to the coin.
+/// Whoever is further out of balance gets the role that pays it off. That is the one rule "the larger debt
+/// plays the hare": it serves the larger imbalance, and both at once when theirs point opposite ways. Even
+/// debts leave it to the role other than last time, where only one wants it; then to the coin.
 fn seats(first: &Candidate, second: &Candidate, seed: u64) -> (ByRole<Uuid>, Option<u64>) {
     let wanted = |candidate: &Candidate| candidate.last_role.map(Role::other);
     let by_debt = match first.debt.cmp(&second.debt) {
@@ -196,8 +197,8 @@ fn seats(first: &Candidate, second: &Candidate, seed: u64) -> (ByRole<Uuid>, Opt
 
 /// Tosses the coin of one pair: the role of the lower ticket id.
 ///
-/// The seed and both ids, mixed by SplitMix64 (Steele, Lea and Flood, 2014), so that one recorded seed explains every
-/// coin of a round and anybody can toss it again.
+/// The seed and both ids, mixed by SplitMix64 (Steele, Lea and Flood, 2014), so that one recorded seed
+/// explains every coin of a round and anybody can toss it again.
 #[must_use]
 pub fn coin(seed: u64, lower: Uuid, higher: Uuid) -> Role {
     let (a, b) = lower.as_u64_pair();

@@ -1,9 +1,10 @@
 //! One rated game: two ratings in, two ratings out, by Glicko-2 with the pool's role offset.
 //!
-//! The only user of `skillratings`. Pure: no I/O, no clock, no randomness. The formulas are Glickman's, "Example
-//! of the Glicko-2 system" (rev. 2022-03-22), called "the paper" below; what this service adds to them (idle time
-//! between games, the offset, the bounds, the quantum) is stated at each item. Ratings and deviations are in rating
-//! points, volatilities in the paper's own unit (per square root of a rating period), scores between 0 and 1.
+//! The only user of `skillratings`. Pure: no I/O, no clock, no randomness. The formulas are Glickman's,
+//! "Example of the Glicko-2 system" (rev. 2022-03-22), called "the paper" below; what this service adds to
+//! them (idle time between games, the offset, the bounds, the quantum) is stated at each item. Ratings and
+//! deviations are in rating points, volatilities in the paper's own unit (per square root of a rating
+//! period), scores between 0 and 1.
 
 use crate::rules::{ByRole, GameResult};
 use skillratings::{
@@ -17,7 +18,8 @@ use std::f64::consts::PI;
 /// Any change that could alter one stored number is a new version.
 pub const RULE_VERSION: i32 = 1;
 
-/// Rating points per unit of the paper's internal scale (its steps 2 and 8): 400 / ln 10, as the paper rounds it.
+/// Rating points per unit of the paper's internal scale (its steps 2 and 8): 400 / ln 10, as the paper rounds
+/// it.
 pub const SCALE: f64 = 173.7178;
 
 /// How fast volatility may change: the paper's τ (step 1), without a unit.
@@ -25,8 +27,8 @@ pub const TAU: f64 = 0.5;
 
 /// Where the search for the new volatility stops: the paper's ε (step 5.1), on ln σ².
 ///
-/// Far below the paper's 1e-6, so that the quantised result does not depend on where the search began; 0 or 1e-16
-/// would never return.
+/// Far below the paper's 1e-6, so that the quantised result does not depend on where the search began; 0 or
+/// 1e-16 would never return.
 pub const CONVERGENCE_TOLERANCE: f64 = 1e-10;
 
 /// Rating periods in a day without games, by which RD 60 at σ 0.06 becomes 110 in a year.
@@ -68,9 +70,9 @@ impl Rating {
 
     /// Returns the rating as of now, `days` after the player's last rated game.
     ///
-    /// `RD_now = clamp(√(RD² + t·(173.7178·σ)²), 45, 350)` with `t = max(0, days)·0.21436` periods: the paper's
-    /// step 6 for a player who does not compete, for any length of time. Pairing, pages and the next game use this
-    /// value; only a game writes it. Days that are not a number count as none.
+    /// `RD_now = clamp(√(RD² + t·(173.7178·σ)²), 45, 350)` with `t = max(0, days)·0.21436` periods: the
+    /// paper's step 6 for a player who does not compete, for any length of time. Pairing, pages and the next
+    /// game use this value; only a game writes it. Days that are not a number count as none.
     #[must_use]
     pub fn after_idle(self, days: f64) -> Rating {
         let periods = days.max(0.0) * PERIODS_PER_DAY;
@@ -155,12 +157,12 @@ pub struct RatedGame {
 
 /// Rates one finished game; both sides from the numbers before it.
 ///
-/// `before` has idle time applied already ([`Rating::after_idle`]). The hounds enter one plain Glicko-2 game with
-/// `advantage` added to their rating, which is taken off again; then come the bounds (|Δr| ≤ 700, 100 ≤ r ≤ 4000,
-/// 45 ≤ RD ≤ 350, 0.03 ≤ σ ≤ 0.1), then the quantum.
+/// `before` has idle time applied already ([`Rating::after_idle`]). The hounds enter one plain Glicko-2 game
+/// with `advantage` added to their rating, which is taken off again; then come the bounds (|Δr| ≤ 700, 100 ≤
+/// r ≤ 4000, 45 ≤ RD ≤ 350, 0.03 ≤ σ ≤ 0.1), then the quantum.
 ///
-/// `None` rates nothing: a number going in or coming out was not finite, or no row could hold it. The game ends all
-/// the same and the caller logs an error.
+/// `None` rates nothing: a number going in or coming out was not finite, or no row could hold it. The game
+/// ends all the same and the caller logs an error.
 #[must_use]
 pub fn rate(before: ByRole<Rating>, result: GameResult, offset: RoleOffset) -> Option<RatedGame> {
     let sound =
@@ -183,10 +185,11 @@ pub fn rate(before: ByRole<Rating>, result: GameResult, offset: RoleOffset) -> O
 
 /// Predicts the score of both sides; the two sum to 1.
 ///
-/// `1 / (1 + exp(−g(√(RD_H² + RD_R²))·(r_H + advantage − r_R)/173.7178))`: the paper's E with the deviation of both
-/// players combined, as Glickman gives it for predictions. It is not the E inside the update, which looks at the
-/// opponent's deviation only: that one differs between the two sides and does not sum to 1. With it a score can be
-/// checked against what came of it, so this is the one that is shown, stored, and that the role offset is fitted on.
+/// `1 / (1 + exp(−g(√(RD_H² + RD_R²))·(r_H + advantage − r_R)/173.7178))`: the paper's E with the deviation
+/// of both players combined, as Glickman gives it for predictions. It is not the E inside the update, which
+/// looks at the opponent's deviation only: that one differs between the two sides and does not sum to 1. With
+/// it a score can be checked against what came of it, so this is the one that is shown, stored, and that the
+/// role offset is fitted on.
 #[must_use]
 pub fn expected_score(before: ByRole<Rating>, advantage: f64) -> ByRole<f64> {
     let gap = before.hounds.rating + advantage - before.hare.rating;
@@ -194,7 +197,8 @@ pub fn expected_score(before: ByRole<Rating>, advantage: f64) -> ByRole<f64> {
     ByRole { hounds, hare: 1.0 - hounds }
 }
 
-/// Returns how much one point of rating gap tells about the result, in logits: `g(√(RD_H² + RD_R²)) / 173.7178`.
+/// Returns how much one point of rating gap tells about the result, in logits: `g(√(RD_H² + RD_R²)) /
+/// 173.7178`.
 ///
 /// `g(φ) = 1/√(1 + 3φ²/π²)` is the paper's step 3.
 #[must_use]
@@ -213,10 +217,11 @@ pub fn hounds_score(result: GameResult) -> f64 {
     }
 }
 
-/// Plays one game by the bare paper, steps 2 to 8 for a period of this one game: no idle time, bounds or quantum.
+/// Plays one game by the bare paper, steps 2 to 8 for a period of this one game: no idle time, bounds or
+/// quantum.
 ///
-/// What [`rate`] is built on, open to be checked against reference numbers. The period of the game itself adds σ²
-/// to the deviation once, whatever the idle time before it.
+/// What [`rate`] is built on, open to be checked against reference numbers. The period of the game itself
+/// adds σ² to the deviation once, whatever the idle time before it.
 #[must_use]
 pub fn glicko2_game(before: ByRole<Rating>, result: GameResult, advantage: f64, tau: f64) -> ByRole<Rating> {
     let hounds = Glicko2Rating {

@@ -1,8 +1,8 @@
 //! The role offset of a pool, fitted from its own results.
 //!
 //! Logistic regression of the hounds' score on the expectation before the game, by the same formula as
-//! [`expected_score`](super::glicko::expected_score). Pure and deterministic: the same samples in the same order give
-//! the same offset. Fitting changes nothing; an operator or the nightly task publishes.
+//! [`expected_score`](super::glicko::expected_score). Pure and deterministic: the same samples in the same
+//! order give the same offset. Fitting changes nothing; an operator or the nightly task publishes.
 
 use crate::{
     ratings::glicko::{Rating, RoleOffset, prediction_slope, to_millionths},
@@ -49,13 +49,13 @@ pub struct Fit {
 /// Fits the offset on the last [`MOST_GAMES`] of `samples`, oldest first.
 ///
 /// The model is `P(hounds) = 1/(1 + exp(−k·(r_H + a + b·(mean − 1500) − r_R)))` with `k` the
-/// [`prediction_slope`]; a draw counts as half a win and half a loss. With the priors a ~ N(0, 174²) and
-/// b ~ N(0, 0.3²) the log posterior is strictly concave, so Newton's method with halved steps finds its one maximum.
-/// The standard errors are the roots of the diagonal of the inverse of its curvature there. The cap of ±400 on the
-/// advantage is no part of the model: it belongs to the use of the offset, not to its truth.
+/// [`prediction_slope`]; a draw counts as half a win and half a loss. With the priors a ~ N(0, 174²) and b ~
+/// N(0, 0.3²) the log posterior is strictly concave, so Newton's method with halved steps finds its one
+/// maximum. The standard errors are the roots of the diagonal of the inverse of its curvature there. The cap
+/// of ±400 on the advantage is no part of the model: it belongs to the use of the offset, not to its truth.
 ///
-/// `None` with fewer than [`LEAST_GAMES`], or when a rating is not one that [`rate`](super::glicko::rate) would
-/// take, a score not within 0 and 1, or a result not finite.
+/// `None` with fewer than [`LEAST_GAMES`], or when a rating is not one that [`rate`](super::glicko::rate)
+/// would take, a score not within 0 and 1, or a result not finite.
 #[must_use]
 pub fn fit(samples: &[Sample]) -> Option<Fit> {
     let samples = &samples[samples.len().saturating_sub(MOST_GAMES)..];

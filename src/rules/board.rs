@@ -122,7 +122,9 @@ impl Board {
         });
         let fewest_to_enclose = points
             .iter()
-            .map(|&hare| leaps[hare.index()].iter().fold(near(hare), |all, leap| all.with(leap.landing)).len())
+            .map(|&hare| {
+                leaps[hare.index()].iter().fold(near(hare), |all, leap| all.with(leap.landing)).len()
+            })
             .min()
             .expect("every board has points");
 

@@ -3,9 +3,7 @@
 //! A refused move leaves a play as it was. Equal rules, start and moves give equal plays. Knows no players and no
 //! clock, and no ends but those by the rules.
 
-use super::{
-    Game, Move, Outcome, ParseMoveError, Point, Position, Role, RuleError, Rules,
-};
+use super::{Game, Move, Outcome, ParseMoveError, Point, Position, Role, RuleError, Rules};
 use std::fmt;
 
 /// A game from its start up to a ply, with as much of its history as the rules look at.

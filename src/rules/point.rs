@@ -32,7 +32,7 @@ impl Point {
 
     /// The point in this column and row, each counted from 0, if the grid goes that far.
     pub fn at(x: u8, y: u8) -> Option<Point> {
-        (x < SIDE && y < SIDE).then_some(Point(x * SIDE + y))
+        (x < SIDE && y < SIDE).then(|| Point(x * SIDE + y))
     }
 
     /// Its name: a letter for the column and a digit for the row.

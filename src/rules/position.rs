@@ -81,11 +81,9 @@ impl Position {
         let turn = self.turn.other();
         match self.turn {
             Role::Hounds => Position { pack: self.pack.without(mv.from()).with(mv.to()), turn, ..self },
-            Role::Hare => Position {
-                pack: mv.captures().fold(self.pack, PointSet::without),
-                hare: mv.to(),
-                turn,
-            },
+            Role::Hare => {
+                Position { pack: mv.captures().fold(self.pack, PointSet::without), hare: mv.to(), turn }
+            }
         }
     }
 }
@@ -151,7 +149,9 @@ impl fmt::Display for ImpossiblePosition {
             ImpossiblePosition::PackSize { min, max } if min == max => {
                 write!(f, "the pack must have {min} pieces")
             }
-            ImpossiblePosition::PackSize { min, max } => write!(f, "the pack must have {min} to {max} pieces"),
+            ImpossiblePosition::PackSize { min, max } => {
+                write!(f, "the pack must have {min} to {max} pieces")
+            }
         }
     }
 }

@@ -1,7 +1,7 @@
 //! `data/glicko2_vectors.json`: 317 cases from an independent 60-digit implementation of the paper.
 //!
-//! Each test says how many cases it used. The eleven where a search for the volatility has three roots are left out,
-//! since the paper does not determine one answer there; the other 306 are all used.
+//! Each test says how many cases it used. The eleven where a search for the volatility has three roots are
+//! left out, since the paper does not determine one answer there; the other 306 are all used.
 
 use leveret::{
     ratings::glicko::{
@@ -60,10 +60,11 @@ fn assert_near_score(case: &Value, got: f64, want: &Value) {
     assert!((got - number(want)).abs() <= 1e-6, "got {got}, want {want}, in {case}");
 }
 
-/// Turns the outcome of a game that brought one period of volatility with it into that of one bringing `t` periods.
+/// Turns the outcome of a game that brought one period of volatility with it into that of one bringing `t`
+/// periods.
 ///
-/// Step 5 does not depend on `t`, and step 7 is the sum of two precisions, so the game's own follows from the outcome.
-/// This service always plays `t = 1`; this lets the cases with another `t` test the same call.
+/// Step 5 does not depend on `t`, and step 7 is the sum of two precisions, so the game's own follows from the
+/// outcome. This service always plays `t = 1`; this lets the cases with another `t` test the same call.
 fn with_periods(t: f64, before: Rating, after: Rating) -> Rating {
     let (rd, variance) = (before.rd / SCALE, (after.rd / SCALE).powi(2));
     let precision = variance.recip() - (rd.powi(2) + after.volatility.powi(2)).recip();
@@ -155,7 +156,8 @@ fn the_service_rule_as_a_whole_is_met() {
     assert_eq!(used, 14);
 }
 
-/// The other 14 are lichess's rule, which adds no period in the game: not ours, but the same call can answer them.
+/// The other 14 are lichess's rule, which adds no period in the game: not ours, but the same call can answer
+/// them.
 #[test]
 fn the_rule_of_lichess_differs_by_the_period_of_the_game_only() {
     let vectors = vectors();
@@ -180,7 +182,8 @@ fn the_rule_of_lichess_differs_by_the_period_of_the_game_only() {
     assert_eq!(used, 14);
 }
 
-/// The service rates games one by one, so this pins the crate and not our code; Glickman's worked example is here.
+/// The service rates games one by one, so this pins the crate and not our code; Glickman's worked example is
+/// here.
 #[test]
 fn the_crate_follows_the_paper_over_whole_rating_periods() {
     let vectors = vectors();

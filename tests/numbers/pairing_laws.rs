@@ -63,7 +63,9 @@ fn by_ticket(pool: &[Candidate]) -> BTreeMap<Uuid, &Candidate> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 1000, failure_persistence: None, ..ProptestConfig::default()
+    })]
 
     #[test]
     fn the_same_snapshot_gives_the_same_pairs_and_roles_in_any_order(
@@ -147,12 +149,12 @@ proptest! {
     fn no_numbers_are_too_large(
         numbers in prop::collection::vec(prop::array::uniform4(any::<i32>()), 0..40), seed in any::<u64>(),
     ) {
-        let extreme = [i32::MIN, i32::MAX, 0];
+        let extreme = |number: i32| [i32::MIN, i32::MAX, 0][number.unsigned_abs() as usize % 3];
         let pool: Vec<Candidate> = (0..)
             .zip(&numbers)
             .map(|(id, &[rating, rd, waited_s, debt])| {
-                let rating = if id % 2 == 0 { rating } else { extreme[rating.unsigned_abs() as usize % 3] };
-                let waited_s = if id % 3 == 0 { waited_s } else { extreme[waited_s.unsigned_abs() as usize % 3] };
+                let rating = if id % 2 == 0 { rating } else { extreme(rating) };
+                let waited_s = if id % 3 == 0 { waited_s } else { extreme(waited_s) };
                 Candidate { rd, waited_s, debt, ..fresh(id, rating) }
             })
             .collect();
@@ -258,6 +260,24 @@ fn the_coin_is_even() {
         (4_800..5_200).contains(&over_seeds) && (4_800..5_200).contains(&over_ids),
         "{over_seeds} {over_ids}"
     );
+}
+
+#[test]
+fn a_ticket_is_compared_with_the_next_eight_above_it() {
+    // Between the two lies a crowd that the lower one has just met, and that blocks everybody else.
+    let meet_across = |crowd: u128| {
+        let everybody: Vec<Uuid> = (1001..1100).map(Uuid::from_u128).collect();
+        let mut pool: Vec<Candidate> = (1..=crowd)
+            .map(|id| Candidate {
+                recent_opponents: [Some(Uuid::from_u128(1000)), None, None],
+                blocked: everybody.clone(),
+                ..fresh(id, 1500)
+            })
+            .collect();
+        pool.extend([fresh(0, 1500), fresh(50, 1501)]);
+        pair(&pool, 0).len() == 1
+    };
+    assert!(meet_across(7) && !meet_across(8));
 }
 
 #[test]

@@ -51,6 +51,31 @@ fn the_standard_errors_are_as_large_as_the_errors() {
     assert!((0.7..1.4).contains(&a) && (0.7..1.4).contains(&b), "{a} {b}");
 }
 
+/// The fit against the posterior written down a second time, where the priors weigh in: few games at one
+/// level.
+#[test]
+fn the_fit_is_the_top_of_the_posterior() {
+    let mut samples = games(500, 300.0, 0.2, &mut Dice(12));
+    for sample in &mut samples {
+        sample.before = sample.before.map(|player| settled(1520.0 + (player.rating - 1500.0) / 60.0));
+    }
+    let log_posterior = |a: f64, b: f64| {
+        let game = |sample: &Sample| {
+            let mean = (sample.before.hounds.rating + sample.before.hare.rating) / 2.0;
+            let expected = expected_score(sample.before, a + b * (mean - 1500.0));
+            sample.score * expected.hounds.ln() + (1.0 - sample.score) * expected.hare.ln()
+        };
+        samples.iter().map(game).sum::<f64>() - (a / 174.0).powi(2) / 2.0 - (b / 0.3).powi(2) / 2.0
+    };
+    let RoleOffset { a, b } = fit(&samples).unwrap().offset;
+    let top = log_posterior(a, b);
+    for (by_a, by_b) in [(1.0, 0.0), (0.0, 0.03)] {
+        let (up, down) = (log_posterior(a + by_a, b + by_b), log_posterior(a - by_a, b - by_b));
+        assert!(up < top && down < top, "{a} {b}");
+        assert!((up - down).abs() < 0.01 * (2.0 * top - up - down), "{a} {b}");
+    }
+}
+
 #[test]
 fn nothing_is_published_on_fewer_than_500_games() {
     let samples = games(LEAST_GAMES, 100.0, 0.0, &mut Dice(6));
@@ -94,7 +119,8 @@ fn a_sample_that_makes_no_sense_gives_no_offset() {
     assert_eq!(with(|sample| sample.score = 2.0), None);
 }
 
-/// Mean rating, after 200 games each, of the players who always get the hounds, less that of those who never do.
+/// Mean rating, after 200 games each, of the players who always get the hounds, less that of those who never
+/// do.
 ///
 /// All are equally strong; the hounds are worth 200 points.
 fn bias(offset: RoleOffset) -> f64 {

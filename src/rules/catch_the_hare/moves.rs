@@ -21,8 +21,7 @@ pub fn moves(rules: HouseRules, position: Position) -> Vec<Move> {
 /// Whether the side to move has a move at all.
 pub fn can_move(rules: HouseRules, position: Position) -> bool {
     steps(rules, position).next().is_some()
-        || position.turn() == Role::Hare
-            && leaps(rules, position.pack(), position.hare()).next().is_some()
+        || position.turn() == Role::Hare && leaps(rules, position.pack(), position.hare()).next().is_some()
 }
 
 fn steps(rules: HouseRules, position: Position) -> impl Iterator<Item = Move> {

@@ -88,13 +88,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
                two points: b1-c1. A position is the hounds' points in ascending order, a slash, the hare's point, a \
                space and whose turn it is: a2b1b3/e2 hounds.",
     house_rules: HOUSE_RULES,
-    reasons: &[
-        Reason::Escaped,
-        Reason::Cornered,
-        Reason::HoundsStuck,
-        Reason::MoveLimit,
-        Reason::Stalling,
-    ],
+    reasons: &[Reason::Escaped, Reason::Cornered, Reason::HoundsStuck, Reason::MoveLimit, Reason::Stalling],
     rulings: &[
         "If it is the hounds' turn and they have no legal move, being blocked or because every move would repeat a \
          position, the hare wins.",

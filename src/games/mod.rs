@@ -1,0 +1,526 @@
+//! Playing: one function for each thing that a player can do in a game.
+//!
+//! The log is the record. Every change of a game appends to it in the transaction that makes the change, and every
+//! ending goes through [`end`], which holds the game's row: so a game ends once, whoever tries at the same instant.
+//! A move that ends nothing is one statement that decides by itself whether the ply still fits.
+
+mod clock;
+mod ending;
+mod game;
+pub mod history;
+mod hot;
+pub mod house_rules;
+mod store;
+
+use std::sync::Arc;
+
+use sqlx::{PgConnection, PgPool};
+
+pub use self::{
+    clock::ClockSetting,
+    ending::Ending,
+    game::{Decision, Game, PlyRefusal, Seat},
+    hot::HotGames,
+    store::MoveRow,
+};
+use self::store::Happening;
+use crate::{
+    db,
+    ids::{GameId, PlayerId},
+    ratings::{self, RatedResult},
+    rules::{ByRole, Role, Rules},
+    wall_clock::Timestamp,
+};
+
+/// A game to be made.
+#[derive(Clone, Debug)]
+pub struct NewGame {
+    /// Its id.
+    pub id: GameId,
+    /// By which rules.
+    pub rules: Rules,
+    /// With which clock.
+    pub clock: ClockSetting,
+    /// The pool it counts for; a rated game has one.
+    pub pool: Option<String>,
+    /// Whether it changes ratings.
+    pub rated: bool,
+    /// Who plays which role.
+    pub players: ByRole<PlayerId>,
+    /// What the coin fell from and the starting point is drawn from.
+    pub seed: i64,
+    /// Whether a rematch swaps the roles.
+    pub swap_roles: bool,
+    /// The game that it is the rematch of.
+    pub rematch_of: Option<GameId>,
+}
+
+/// Why a game was not made.
+#[derive(Debug, thiserror::Error)]
+pub enum CreateError {
+    /// One of the two is in another live rated game.
+    #[error("player {0} is in another live rated game")]
+    AlreadyPlaying(PlayerId),
+    /// The database failed.
+    #[error("database failure")]
+    Database(#[from] sqlx::Error),
+}
+
+/// Makes a game, in the transaction of whatever led to it.
+///
+/// # Errors
+///
+/// When one of the players is in another live rated game, or the database fails; the transaction must then be
+/// given up.
+pub async fn create(tx: &mut PgConnection, new: &NewGame, now: Timestamp) -> Result<GameId, CreateError> {
+    let starts = new.rules.starts();
+    let drawn = new.seed.unsigned_abs() % starts.len().max(1) as u64;
+    let start = starts[usize::try_from(drawn).unwrap_or(0)];
+    let mut ratings = ByRole { hounds: None, hare: None };
+    if let Some(pool) = &new.pool {
+        for role in Role::ALL {
+            let rating = ratings::current(tx, new.players[role], pool, now).await?;
+            ratings[role] = Some((rating.rating, rating.is_provisional()));
+        }
+    }
+    store::insert(tx, new, start, &ratings, now).await?;
+    // Always in the order of the players' ids, so that games made at once wait for each other and never for ever.
+    let mut ordered = Role::ALL;
+    ordered.sort_by_key(|role| new.players[*role]);
+    for role in ordered {
+        let player = new.players[role];
+        if new.rated && new.clock.is_real_time() {
+            store::take_live_seat(tx, player, new.id).await.map_err(|err| {
+                if db::violates(&err, "live_seat_pkey") {
+                    CreateError::AlreadyPlaying(player)
+                } else {
+                    CreateError::Database(err)
+                }
+            })?;
+        }
+        if let (true, Some(pool)) = (new.rated, &new.pool) {
+            store::count_role(tx, player, pool, role).await?;
+        }
+    }
+    metrics::counter!("leveret_games_started_total", "rated" => new.rated.to_string()).increment(1);
+    Ok(new.id)
+}
+
+/// Loads a game.
+///
+/// # Errors
+///
+/// When the database fails.
+pub async fn find(db: &PgPool, id: GameId) -> Result<Option<Game>, sqlx::Error> {
+    store::find(db, id).await
+}
+
+/// The moves of a game with their times.
+///
+/// # Errors
+///
+/// When the database fails.
+pub async fn moves(db: &PgPool, id: GameId) -> Result<Vec<MoveRow>, sqlx::Error> {
+    store::moves(db, id).await
+}
+
+/// The live rated real-time game that a player is in.
+///
+/// # Errors
+///
+/// When the database fails.
+pub async fn live_game_of(conn: &mut PgConnection, player: PlayerId) -> Result<Option<GameId>, sqlx::Error> {
+    store::live_game_of(conn, player).await
+}
+
+/// Why a move was not played.
+#[derive(Debug, thiserror::Error)]
+pub enum PlayMoveError {
+    /// There is none with this id.
+    #[error("no such game")]
+    NoSuchGame,
+    /// The game does not allow it.
+    #[error(transparent)]
+    Refused(#[from] PlyRefusal),
+    /// So many others moved at once that it could not be settled who was first.
+    #[error("the game is busy")]
+    Busy,
+    /// The database failed.
+    #[error("database failure")]
+    Database(#[from] sqlx::Error),
+}
+
+/// A move that stands, and whether it is new.
+pub struct PlayedMove {
+    /// The game as of this move, or as of now when the move stood already.
+    pub game: Arc<Game>,
+    /// False for a move that was sent again.
+    pub is_new: bool,
+}
+
+/// How often a move is tried against a game that changes meanwhile.
+const MOVE_ATTEMPTS: usize = 4;
+
+/// Plays `text` as ply number `ply`, or finds that it stands already.
+///
+/// A game that this process remembers needs no read: its next ply is decided from memory, and recorded by a
+/// statement that writes only if the ply still fits.
+///
+/// # Errors
+///
+/// Why the move was not played; the game is as it was then.
+pub async fn play_move(
+    db: &PgPool,
+    hot: &HotGames,
+    now: Timestamp,
+    player: PlayerId,
+    id: GameId,
+    ply: u16,
+    text: &str,
+) -> Result<PlayedMove, PlayMoveError> {
+    if let Some(game) = hot.get(id)
+        && let Ok(Decision::Played(next)) = game.decide(player, ply, text, now)
+        && next.is_ongoing()
+        && store::append_move(db, &next).await?
+    {
+        return Ok(played(hot, *next));
+    }
+    for _ in 0..MOVE_ATTEMPTS {
+        let game = store::find(db, id).await?.ok_or(PlayMoveError::NoSuchGame)?;
+        match game.decide(player, ply, text, now)? {
+            Decision::AlreadyPlayed => return Ok(PlayedMove { game: Arc::new(game), is_new: false }),
+            Decision::Played(next) if next.is_ongoing() => {
+                if store::append_move(db, &next).await? {
+                    return Ok(played(hot, *next));
+                }
+            }
+            Decision::Played(_) => return play_last_move(db, hot, now, player, id, ply, text).await,
+        }
+    }
+    Err(PlayMoveError::Busy)
+}
+
+fn played(hot: &HotGames, game: Game) -> PlayedMove {
+    metrics::counter!("leveret_moves_total").increment(1);
+    let game = Arc::new(game);
+    hot.keep(game.clone());
+    PlayedMove { game, is_new: true }
+}
+
+/// Plays a move that ends the game: held, decided again, recorded, settled.
+async fn play_last_move(
+    db: &PgPool,
+    hot: &HotGames,
+    now: Timestamp,
+    player: PlayerId,
+    id: GameId,
+    ply: u16,
+    text: &str,
+) -> Result<PlayedMove, PlayMoveError> {
+    let mut tx = db.begin().await?;
+    let game = store::lock(&mut tx, id).await?.ok_or(PlayMoveError::NoSuchGame)?;
+    let mut next = match game.decide(player, ply, text, now)? {
+        Decision::AlreadyPlayed => return Ok(PlayedMove { game: Arc::new(game), is_new: false }),
+        Decision::Played(next) => *next,
+    };
+    store::append_last_move(&mut tx, &next).await?;
+    if let Some((ending, _)) = next.ended {
+        end(&mut tx, &mut next, ending, None, now).await?;
+    } else {
+        store::update(&mut tx, &next).await?;
+    }
+    tx.commit().await?;
+    hot.forget(id);
+    metrics::counter!("leveret_moves_total").increment(1);
+    Ok(PlayedMove { game: Arc::new(next), is_new: true })
+}
+
+/// Ends a held game: the only way that one ends. Logs it, frees the players and settles the ratings.
+async fn end(
+    tx: &mut PgConnection,
+    game: &mut Game,
+    ending: Ending,
+    by: Option<Role>,
+    now: Timestamp,
+) -> Result<(), sqlx::Error> {
+    game.ended = Some((ending, now));
+    game.draw_offer = None;
+    game.last_at = now;
+    let words = serde_json::json!({
+        "result": ending.result().map(|result| result.to_string()),
+        "reason": ending.reason(),
+    });
+    store::append_event(tx, game, Happening { kind: "ended", role: by }, Some(&words), now).await?;
+    store::update(tx, game).await?;
+    if game.rated {
+        store::leave_live_seats(tx, game.id).await?;
+    }
+    if let (true, Some(pool), Some(result)) = (game.rated, &game.pool, ending.result()) {
+        let finished = RatedResult {
+            game: game.id,
+            pool: pool.clone(),
+            players: game.seats.as_ref().map(|seat| seat.player),
+            result,
+            plies: game.ply(),
+            ended_at: now,
+        };
+        game.rating_changes = ratings::settle(tx, &finished).await?;
+    }
+    metrics::counter!("leveret_games_ended_total", "reason" => ending.reason()).increment(1);
+    tracing::info!(game = %game.id, reason = ending.reason(), "game ended");
+    Ok(())
+}
+
+/// Why something other than a move was not done.
+#[derive(Debug, thiserror::Error)]
+pub enum ActError {
+    /// There is none with this id.
+    #[error("no such game")]
+    NoSuchGame,
+    /// The caller plays in another game.
+    #[error("you do not play in this game")]
+    NotAPlayer,
+    /// It has ended.
+    #[error("the game is over")]
+    GameOver,
+    /// It has not ended.
+    #[error("the game is still going")]
+    GameNotOver,
+    /// No draw offer of the other side stands.
+    #[error("no draw offer of the other side stands")]
+    NoDrawOffer,
+    /// Both sides have moved.
+    #[error("both sides have moved")]
+    TooLateToAbort,
+    /// The rematch has begun.
+    #[error("the rematch has begun")]
+    RematchExists(GameId),
+    /// One of the two is in another live rated game.
+    #[error("one of the two players is in another live rated game")]
+    AlreadyPlaying(PlayerId),
+    /// The database failed.
+    #[error("database failure")]
+    Database(#[from] sqlx::Error),
+}
+
+impl From<CreateError> for ActError {
+    fn from(err: CreateError) -> ActError {
+        match err {
+            CreateError::AlreadyPlaying(player) => ActError::AlreadyPlaying(player),
+            CreateError::Database(err) => ActError::Database(err),
+        }
+    }
+}
+
+/// Holds a game for something that only its players may do.
+async fn hold(tx: &mut PgConnection, player: PlayerId, id: GameId) -> Result<(Game, Role), ActError> {
+    let game = store::lock(tx, id).await?.ok_or(ActError::NoSuchGame)?;
+    let role = game.role_of(player).ok_or(ActError::NotAPlayer)?;
+    Ok((game, role))
+}
+
+/// Whether a draw offer may be made, or only one of the other side's be accepted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DrawIntent {
+    /// Offers, or accepts what stands.
+    OfferOrAccept,
+    /// Accepts what stands and offers nothing.
+    AcceptOnly,
+}
+
+/// Offers a draw; when the other side's offer stands, accepts it. Offering again changes nothing.
+///
+/// # Errors
+///
+/// Why it was not done.
+pub async fn offer_draw(
+    db: &PgPool,
+    now: Timestamp,
+    player: PlayerId,
+    id: GameId,
+    intent: DrawIntent,
+) -> Result<Game, ActError> {
+    let mut tx = db.begin().await?;
+    let (mut game, role) = hold(&mut tx, player, id).await?;
+    if let Some((Ending::DrawAgreed, _)) = game.ended {
+        return Ok(game);
+    }
+    if !game.is_ongoing() {
+        return Err(ActError::GameOver);
+    }
+    match game.draw_offer {
+        Some(offerer) if offerer != role => {
+            end(&mut tx, &mut game, Ending::DrawAgreed, Some(role), now).await?;
+        }
+        _ if intent == DrawIntent::AcceptOnly => return Err(ActError::NoDrawOffer),
+        Some(_) => return Ok(game),
+        None => {
+            game.draw_offer = Some(role);
+            store::append_event(&mut tx, &mut game, Happening { kind: "draw_offered", role: Some(role) }, None, now)
+                .await?;
+            store::update(&mut tx, &game).await?;
+        }
+    }
+    tx.commit().await?;
+    Ok(game)
+}
+
+/// Withdraws one's own draw offer, or declines the other side's. Without an offer nothing changes.
+///
+/// # Errors
+///
+/// Why it was not done.
+pub async fn clear_draw_offer(db: &PgPool, now: Timestamp, player: PlayerId, id: GameId) -> Result<Game, ActError> {
+    let mut tx = db.begin().await?;
+    let (mut game, role) = hold(&mut tx, player, id).await?;
+    if !game.is_ongoing() {
+        return Err(ActError::GameOver);
+    }
+    let Some(offerer) = game.draw_offer.take() else { return Ok(game) };
+    let kind = if offerer == role { "draw_withdrawn" } else { "draw_declined" };
+    store::append_event(&mut tx, &mut game, Happening { kind, role: Some(role) }, None, now).await?;
+    store::update(&mut tx, &game).await?;
+    tx.commit().await?;
+    Ok(game)
+}
+
+/// Resigns. Resigning again answers the same.
+///
+/// # Errors
+///
+/// Why it was not done.
+pub async fn resign(db: &PgPool, now: Timestamp, player: PlayerId, id: GameId) -> Result<Game, ActError> {
+    let mut tx = db.begin().await?;
+    let (mut game, role) = hold(&mut tx, player, id).await?;
+    match game.ended {
+        Some((Ending::Resigned(resigned), _)) if resigned == role => return Ok(game),
+        Some(_) => return Err(ActError::GameOver),
+        None => end(&mut tx, &mut game, Ending::Resigned(role), Some(role), now).await?,
+    }
+    tx.commit().await?;
+    Ok(game)
+}
+
+/// Calls a game off before both sides have moved: no result, no rating, and the roles count as not played.
+///
+/// # Errors
+///
+/// Why it was not done.
+pub async fn abort(db: &PgPool, now: Timestamp, player: PlayerId, id: GameId) -> Result<Game, ActError> {
+    let mut tx = db.begin().await?;
+    let (mut game, role) = hold(&mut tx, player, id).await?;
+    match game.ended {
+        Some((Ending::Aborted, _)) => return Ok(game),
+        Some(_) => return Err(ActError::GameOver),
+        None if game.ply() >= 2 => return Err(ActError::TooLateToAbort),
+        None => end(&mut tx, &mut game, Ending::Aborted, Some(role), now).await?,
+    }
+    if let (true, Some(pool)) = (game.rated, &game.pool) {
+        store::insert_abort(&mut tx, id, player, pool, now).await?;
+        let mut ordered = Role::ALL;
+        ordered.sort_by_key(|role| game.seats[*role].player);
+        for role in ordered {
+            store::uncount_role(&mut tx, game.seats[role].player, pool, role, id).await?;
+        }
+    }
+    tx.commit().await?;
+    Ok(game)
+}
+
+/// What a new game is made from, beside what led to it: its id and its seed.
+#[derive(Clone, Copy, Debug)]
+pub struct Fresh {
+    /// The new game's id.
+    pub id: GameId,
+    /// The new game's seed.
+    pub seed: i64,
+}
+
+/// Asks for a rematch; when both have asked, makes it, roles swapped where that house rule is on. Asking again
+/// changes nothing.
+///
+/// # Errors
+///
+/// Why it was not done.
+pub async fn offer_rematch(
+    db: &PgPool,
+    now: Timestamp,
+    player: PlayerId,
+    id: GameId,
+    fresh: Fresh,
+) -> Result<Game, ActError> {
+    let mut tx = db.begin().await?;
+    let (mut game, role) = hold(&mut tx, player, id).await?;
+    if game.is_ongoing() {
+        return Err(ActError::GameNotOver);
+    }
+    if game.rematch.is_some() || game.rematch_wanted[role] {
+        return Ok(game);
+    }
+    game.rematch_wanted[role] = true;
+    let kind = if game.rematch_wanted[role.other()] { "rematch_accepted" } else { "rematch_offered" };
+    let mut data = None;
+    if game.rematch_wanted[role.other()] {
+        let seats = game.seats.as_ref().map(|seat| seat.player);
+        let new = NewGame {
+            id: fresh.id,
+            rules: game.play.rules(),
+            clock: game.clock,
+            pool: game.pool.clone(),
+            rated: game.rated,
+            players: if game.swap_roles { ByRole { hounds: seats.hare, hare: seats.hounds } } else { seats },
+            seed: fresh.seed,
+            swap_roles: game.swap_roles,
+            rematch_of: Some(id),
+        };
+        game.rematch = Some(create(&mut tx, &new, now).await?);
+        data = Some(serde_json::json!({ "game": fresh.id }));
+    }
+    store::append_event(&mut tx, &mut game, Happening { kind, role: Some(role) }, data.as_ref(), now).await?;
+    store::update(&mut tx, &game).await?;
+    tx.commit().await?;
+    Ok(game)
+}
+
+/// Takes back one's wish for a rematch. Without one nothing changes.
+///
+/// # Errors
+///
+/// When the rematch has begun, or why else it was not done.
+pub async fn withdraw_rematch(db: &PgPool, now: Timestamp, player: PlayerId, id: GameId) -> Result<Game, ActError> {
+    let mut tx = db.begin().await?;
+    let (mut game, role) = hold(&mut tx, player, id).await?;
+    if game.is_ongoing() {
+        return Err(ActError::GameNotOver);
+    }
+    if let Some(rematch) = game.rematch {
+        return Err(ActError::RematchExists(rematch));
+    }
+    if !game.rematch_wanted[role] {
+        return Ok(game);
+    }
+    game.rematch_wanted[role] = false;
+    store::append_event(&mut tx, &mut game, Happening { kind: "rematch_withdrawn", role: Some(role) }, None, now)
+        .await?;
+    store::update(&mut tx, &game).await?;
+    tx.commit().await?;
+    Ok(game)
+}
+
+/// Annuls a finished rated game: one more entry in its log. A rebuild of the ratings then leaves it out.
+///
+/// # Errors
+///
+/// When there is no such game, it is still going, or the database fails.
+pub async fn annul(db: &PgPool, now: Timestamp, id: GameId, why: &str) -> Result<(), ActError> {
+    let mut tx = db.begin().await?;
+    let mut game = store::lock(&mut tx, id).await?.ok_or(ActError::NoSuchGame)?;
+    if game.is_ongoing() {
+        return Err(ActError::GameNotOver);
+    }
+    let data = serde_json::json!({ "why": why });
+    store::append_event(&mut tx, &mut game, Happening { kind: "annulled", role: None }, Some(&data), now).await?;
+    store::update(&mut tx, &game).await?;
+    tx.commit().await?;
+    Ok(())
+}

@@ -1,0 +1,477 @@
+//! SQL of the games. None of these functions begins or commits; [`append_move`] is one statement and needs neither.
+
+use chrono::{DateTime, Utc};
+use serde_json::{Map, Value};
+use sqlx::{PgConnection, PgExecutor, types::Json};
+use uuid::Uuid;
+
+use super::{ClockSetting, Ending, Game, NewGame, game::Seat, house_rules};
+use crate::{
+    ids::{GameId, PlayerId},
+    ratings::RatingChange,
+    rules::{ByRole, Play, Position, Role, Variant},
+    wall_clock::Timestamp,
+};
+
+struct GameRow {
+    game_id: GameId,
+    variant: String,
+    rules: Json<Map<String, Value>>,
+    clock: Json<ClockSetting>,
+    pool_id: Option<String>,
+    rated: bool,
+    hounds_id: PlayerId,
+    hare_id: PlayerId,
+    hounds_username: Option<String>,
+    hare_username: Option<String>,
+    hounds_rating: Option<f64>,
+    hare_rating: Option<f64>,
+    hounds_provisional: bool,
+    hare_provisional: bool,
+    start: String,
+    swap_roles: bool,
+    rematch_of: Option<GameId>,
+    rematch: Option<GameId>,
+    created_at: DateTime<Utc>,
+    ply: i16,
+    last_event: i32,
+    last_at: DateTime<Utc>,
+    draw_offer: Option<String>,
+    hounds_rematch: bool,
+    hare_rematch: bool,
+    result: Option<String>,
+    reason: Option<String>,
+    ended_at: Option<DateTime<Utc>>,
+    moves: Vec<String>,
+    changes: Option<Json<Vec<ChangeRow>>>,
+}
+
+#[derive(serde::Deserialize)]
+struct ChangeRow {
+    role: String,
+    before: f64,
+    after: f64,
+    rd_before: f64,
+    rd_after: f64,
+    expected_score: f64,
+    advantage: f64,
+}
+
+/// A row that makes no sense is our mistake: it names the table, the id and what is wrong.
+fn inconsistent(id: GameId, what: impl std::fmt::Display) -> sqlx::Error {
+    sqlx::Error::Decode(format!("game {id} makes no sense: {what}").into())
+}
+
+impl TryFrom<GameRow> for Game {
+    type Error = sqlx::Error;
+
+    fn try_from(row: GameRow) -> Result<Game, sqlx::Error> {
+        let id = row.game_id;
+        let variant: Variant = row.variant.parse().map_err(|err| inconsistent(id, err))?;
+        let rules = house_rules::from_json(variant, &row.rules).map_err(|err| inconsistent(id, err))?;
+        let start = Position::parse(rules, &row.start).map_err(|err| inconsistent(id, err))?;
+        let play = Play::replay(rules, start, row.moves.iter().map(String::as_str))
+            .map_err(|err| inconsistent(id, err))?;
+        if i32::from(row.ply) != i32::from(play.ply()) {
+            return Err(inconsistent(id, "it has not as many moves as plies"));
+        }
+        let draw_offer = row.draw_offer.map(|role| role.parse::<Role>()).transpose();
+        let ended = match (row.reason, row.ended_at) {
+            (Some(reason), Some(at)) => {
+                let ending = Ending::from_words(row.result.as_deref(), &reason);
+                Some((ending.ok_or_else(|| inconsistent(id, "no ending has this result and reason"))?, at))
+            }
+            _ => None,
+        };
+        Ok(Game {
+            id,
+            play,
+            moves: row.moves,
+            clock: row.clock.0,
+            pool: row.pool_id,
+            rated: row.rated,
+            seats: ByRole {
+                hounds: Seat {
+                    player: row.hounds_id,
+                    username: row.hounds_username,
+                    rating: row.hounds_rating,
+                    provisional: row.hounds_provisional,
+                },
+                hare: Seat {
+                    player: row.hare_id,
+                    username: row.hare_username,
+                    rating: row.hare_rating,
+                    provisional: row.hare_provisional,
+                },
+            },
+            swap_roles: row.swap_roles,
+            created_at: row.created_at,
+            last_at: row.last_at,
+            last_event: row.last_event,
+            draw_offer: draw_offer.map_err(|err| inconsistent(id, err))?,
+            rematch_wanted: ByRole { hounds: row.hounds_rematch, hare: row.hare_rematch },
+            rematch: row.rematch,
+            rematch_of: row.rematch_of,
+            ended,
+            rating_changes: row.changes.and_then(|changes| changes_by_role(&changes.0)),
+        })
+    }
+}
+
+fn changes_by_role(rows: &[ChangeRow]) -> Option<ByRole<RatingChange>> {
+    let of = |role: Role| {
+        let row = rows.iter().find(|row| row.role == role.to_string())?;
+        Some(RatingChange {
+            before: row.before,
+            after: row.after,
+            rd_before: row.rd_before,
+            rd_after: row.rd_after,
+            expected_score: row.expected_score,
+            role_offset: row.advantage,
+        })
+    };
+    Some(ByRole { hounds: of(Role::Hounds)?, hare: of(Role::Hare)? })
+}
+
+/// Loads games with all that is known of them, in the order of `ids`.
+pub async fn find_all(db: impl PgExecutor<'_>, ids: &[Uuid]) -> Result<Vec<Game>, sqlx::Error> {
+    let rows = sqlx::query_as!(
+        GameRow,
+        r#"
+        select
+            game.game_id as "game_id: GameId", variant, rules as "rules: Json<Map<String, Value>>",
+            clock as "clock: Json<ClockSetting>", pool_id, rated,
+            hounds_id as "hounds_id: PlayerId", hare_id as "hare_id: PlayerId",
+            hounds.username as hounds_username, hare.username as hare_username,
+            hounds_rating, hare_rating, hounds_provisional, hare_provisional,
+            start, swap_roles, rematch_of as "rematch_of: GameId", game.created_at, ply, last_event, last_at,
+            draw_offer, hounds_rematch, hare_rematch, result, reason, ended_at,
+            (select rematch.game_id from game rematch where rematch.rematch_of = game.game_id) as "rematch: GameId",
+            array(
+                select move from game_event
+                where game_event.game_id = game.game_id and kind = 'move'
+                order by number
+            ) as "moves!: Vec<String>",
+            case when rated and status = 'finished' then (
+                select jsonb_agg(jsonb_build_object(
+                    'role', role, 'before', rating_before, 'after', rating_after, 'rd_before', rd_before,
+                    'rd_after', rd_after, 'expected_score', expected_score, 'advantage', advantage
+                ))
+                from rating_event
+                where rating_event.game_id = game.game_id
+            ) end as "changes: Json<Vec<ChangeRow>>"
+        from unnest($1::uuid[]) with ordinality as wanted (game_id, place)
+        join game on game.game_id = wanted.game_id
+        join player hounds on hounds.player_id = hounds_id
+        join player hare on hare.player_id = hare_id
+        order by place
+        "#,
+        ids,
+    )
+    .fetch_all(db)
+    .await?;
+    rows.into_iter().map(Game::try_from).collect()
+}
+
+/// Loads a game.
+pub async fn find(db: impl PgExecutor<'_>, id: GameId) -> Result<Option<Game>, sqlx::Error> {
+    Ok(find_all(db, &[id.0]).await?.pop())
+}
+
+/// Loads a game and holds its row until the transaction ends. The row is held first and read after, so that what is
+/// read is what the one who held it before has left.
+pub async fn lock(tx: &mut PgConnection, id: GameId) -> Result<Option<Game>, sqlx::Error> {
+    sqlx::query!("select from game where game_id = $1 for update", id.0).fetch_optional(&mut *tx).await?;
+    find(tx, id).await
+}
+
+/// Records the last move of a game that goes on, if the ply still fits: one statement, which decides between all
+/// who try at once. Answers whether it did.
+pub async fn append_move(db: impl PgExecutor<'_>, game: &Game) -> Result<bool, sqlx::Error> {
+    let recorded = sqlx::query!(
+        r#"
+        with played as (
+            update game
+            set position = $2, ply = $3, last_event = $4, last_at = $5, draw_offer = null
+            where game_id = $1 and ply = $3 - 1::smallint and last_event = $4 - 1 and status = 'ongoing'
+            returning game_id, ply, last_event, last_at
+        )
+        insert into game_event (game_id, number, kind, at, role, ply, move)
+        select game_id, last_event, 'move', last_at, $6, ply, $7 from played
+        "#,
+        game.id.0,
+        game.play.position().to_string(),
+        ply(game),
+        game.last_event,
+        game.last_at,
+        game.play.turn().other().to_string(),
+        game.moves.last().map_or("", String::as_str),
+    )
+    .execute(db)
+    .await?;
+    Ok(recorded.rows_affected() == 1)
+}
+
+fn ply(game: &Game) -> i16 {
+    i16::try_from(game.ply()).unwrap_or(i16::MAX)
+}
+
+/// Something that happened in a game, other than a move.
+#[derive(Clone, Copy, Debug)]
+pub struct Happening<'a> {
+    /// One of the kinds that the table knows.
+    pub kind: &'a str,
+    /// Whose doing it was.
+    pub role: Option<Role>,
+}
+
+/// Appends to the log of a game that is held. The number comes from the game, which counts it.
+pub async fn append_event(
+    tx: &mut PgConnection,
+    game: &mut Game,
+    happening: Happening<'_>,
+    data: Option<&Value>,
+    now: Timestamp,
+) -> Result<(), sqlx::Error> {
+    game.last_event += 1;
+    sqlx::query!(
+        r#"
+        insert into game_event (game_id, number, kind, at, role, data)
+        values ($1, $2, $3, $4, $5, $6)
+        "#,
+        game.id.0,
+        game.last_event,
+        happening.kind,
+        now,
+        happening.role.map(|role| role.to_string()),
+        data,
+    )
+    .execute(tx)
+    .await?;
+    Ok(())
+}
+
+/// Writes what a held game is now: everything that can change after it was made.
+pub async fn update(tx: &mut PgConnection, game: &Game) -> Result<(), sqlx::Error> {
+    let status = match game.ended {
+        None => "ongoing",
+        Some((Ending::Aborted, _)) => "aborted",
+        Some(_) => "finished",
+    };
+    sqlx::query!(
+        r#"
+        update game
+        set position = $2, ply = $3, last_event = $4, last_at = $5, draw_offer = $6, hounds_rematch = $7,
+            hare_rematch = $8, status = $9, result = $10, reason = $11, ended_at = $12
+        where game_id = $1
+        "#,
+        game.id.0,
+        game.play.position().to_string(),
+        ply(game),
+        game.last_event,
+        game.last_at,
+        game.draw_offer.map(|role| role.to_string()),
+        game.rematch_wanted.hounds,
+        game.rematch_wanted.hare,
+        status,
+        game.ended.and_then(|(ending, _)| ending.result()).map(|result| result.to_string()),
+        game.ended.map(|(ending, _)| ending.reason()),
+        game.ended.map(|(_, at)| at),
+    )
+    .execute(tx)
+    .await?;
+    Ok(())
+}
+
+/// Appends the move that ended a held game.
+pub async fn append_last_move(tx: &mut PgConnection, game: &Game) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        r#"
+        insert into game_event (game_id, number, kind, at, role, ply, move)
+        values ($1, $2, 'move', $3, $4, $5, $6)
+        "#,
+        game.id.0,
+        game.last_event,
+        game.last_at,
+        game.play.turn().other().to_string(),
+        ply(game),
+        game.moves.last().map_or("", String::as_str),
+    )
+    .execute(tx)
+    .await?;
+    Ok(())
+}
+
+/// Writes a new game and the first event of its log.
+pub async fn insert(
+    tx: &mut PgConnection,
+    new: &NewGame,
+    start: Position,
+    ratings: &ByRole<Option<(f64, bool)>>,
+    now: Timestamp,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        r#"
+        with made as (
+            insert into game (
+                game_id, variant, rules, clock, pool_id, rated, hounds_id, hare_id, hounds_rating,
+                hounds_provisional, hare_rating, hare_provisional, start, position, seed, swap_roles, rematch_of,
+                created_at, last_at
+            )
+            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13, $14, $15, $16, $17, $17)
+            returning game_id, created_at
+        )
+        insert into game_event (game_id, number, kind, at)
+        select game_id, 1, 'started', created_at from made
+        "#,
+        new.id.0,
+        new.rules.variant().to_string(),
+        Json(house_rules::to_json(&new.rules)) as _,
+        Json(new.clock) as _,
+        new.pool,
+        new.rated,
+        new.players.hounds.0,
+        new.players.hare.0,
+        ratings.hounds.map(|(rating, _)| rating),
+        ratings.hounds.is_none_or(|(_, provisional)| provisional),
+        ratings.hare.map(|(rating, _)| rating),
+        ratings.hare.is_none_or(|(_, provisional)| provisional),
+        start.to_string(),
+        new.seed,
+        new.swap_roles,
+        new.rematch_of.map(|id| id.0),
+        now,
+    )
+    .execute(tx)
+    .await?;
+    Ok(())
+}
+
+/// Seats a player in a live rated real-time game; the database refuses a second one.
+pub async fn take_live_seat(tx: &mut PgConnection, player: PlayerId, game: GameId) -> Result<(), sqlx::Error> {
+    sqlx::query!("insert into live_seat (player_id, game_id) values ($1, $2)", player.0, game.0)
+        .execute(tx)
+        .await?;
+    Ok(())
+}
+
+/// Frees the seats of a game that has ended.
+pub async fn leave_live_seats(tx: &mut PgConnection, game: GameId) -> Result<(), sqlx::Error> {
+    sqlx::query!("delete from live_seat where game_id = $1", game.0).execute(tx).await?;
+    Ok(())
+}
+
+/// The live rated real-time game that a player is in.
+pub async fn live_game_of(conn: &mut PgConnection, player: PlayerId) -> Result<Option<GameId>, sqlx::Error> {
+    sqlx::query_scalar!(r#"select game_id as "game_id: GameId" from live_seat where player_id = $1"#, player.0)
+        .fetch_optional(conn)
+        .await
+}
+
+/// Counts a rated game that begins towards what its players are owed.
+pub async fn count_role(
+    tx: &mut PgConnection,
+    player: PlayerId,
+    pool: &str,
+    role: Role,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        r#"
+        insert into role_balance as balance (player_id, pool_id, debt, last_role)
+        values ($1, $2, $3, $4)
+        on conflict on constraint role_balance_pkey
+            do update set debt = balance.debt + excluded.debt, last_role = excluded.last_role
+        "#,
+        player.0,
+        pool,
+        weight(role),
+        role.to_string(),
+    )
+    .execute(tx)
+    .await?;
+    Ok(())
+}
+
+/// Gives back what a game that was aborted had counted: the balance is as if it had not been.
+pub async fn uncount_role(
+    tx: &mut PgConnection,
+    player: PlayerId,
+    pool: &str,
+    role: Role,
+    aborted: GameId,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        r#"
+        update role_balance
+        set debt = debt - $3, last_role = (
+            select case when hounds_id = $1 then 'hounds' else 'hare' end
+            from game
+            where (hounds_id = $1 or hare_id = $1) and pool_id = $2 and rated and status <> 'aborted'
+                and game_id <> $4
+            order by game_id desc
+            limit 1
+        )
+        where player_id = $1 and pool_id = $2
+        "#,
+        player.0,
+        pool,
+        weight(role),
+        aborted.0,
+    )
+    .execute(tx)
+    .await?;
+    Ok(())
+}
+
+fn weight(role: Role) -> i32 {
+    match role {
+        Role::Hounds => 1,
+        Role::Hare => -1,
+    }
+}
+
+/// Notes who aborted a rated game.
+pub async fn insert_abort(
+    tx: &mut PgConnection,
+    game: GameId,
+    player: PlayerId,
+    pool: &str,
+    now: Timestamp,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "insert into abort (game_id, player_id, pool_id, aborted_at) values ($1, $2, $3, $4)",
+        game.0,
+        player.0,
+        pool,
+        now,
+    )
+    .execute(tx)
+    .await?;
+    Ok(())
+}
+
+/// One move with when it was played.
+pub struct MoveRow {
+    /// Its ply, from 1.
+    pub ply: i16,
+    /// Its text.
+    pub text: String,
+    /// When it was played.
+    pub at: Timestamp,
+}
+
+/// The moves of a game.
+pub async fn moves(db: impl PgExecutor<'_>, id: GameId) -> Result<Vec<MoveRow>, sqlx::Error> {
+    sqlx::query_as!(
+        MoveRow,
+        r#"
+        select ply as "ply!", move as "text!", at
+        from game_event
+        where game_id = $1 and kind = 'move'
+        order by number
+        "#,
+        id.0,
+    )
+    .fetch_all(db)
+    .await
+}
