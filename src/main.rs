@@ -1,1 +1,311 @@
-fn main(){}
+//! The command line: `serve` (the default), `migrate`, `openapi`, and what operators do.
+
+use std::{net::TcpListener, process::ExitCode};
+
+use clap::{Parser, Subcommand};
+use leveret::{
+    accounts,
+    app::{App, Options},
+    config::{DatabaseSettings, LogSettings, ServeSettings},
+    db::{
+        self,
+        embedded::{Durability, PrivatePostgres, default_data_dir},
+    },
+    dice::roll,
+    games::{self, ClockSetting},
+    http::document,
+    ids::GameId,
+    lobby::pools,
+    ratings, telemetry,
+    wall_clock::WallClock,
+};
+use serde_json::{Map, Value};
+use sqlx::PgPool;
+
+/// Ranked play for hunt games: Hare and Hounds, and Catch the Hare.
+///
+/// Without a command it serves. Every setting can be given as a flag or by the environment variable beside it.
+#[derive(Parser)]
+#[command(version, max_term_width = 110)]
+struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    serve: ServeSettings,
+    #[command(flatten)]
+    database: DatabaseSettings,
+    #[command(flatten)]
+    log: LogSettings,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Answers requests until it is stopped by SIGTERM or SIGINT (the default)
+    Serve,
+    /// Brings the database's schema up to date and ends
+    Migrate,
+    /// Prints the OpenAPI document and ends
+    Openapi,
+    /// Ratings: rebuild them from the log, publish a role offset, annul a game
+    #[command(subcommand)]
+    Ratings(RatingsCommand),
+    /// Pools: list, add, close
+    #[command(subcommand)]
+    Pools(PoolsCommand),
+    /// Accounts: ban, unban
+    #[command(subcommand)]
+    Accounts(AccountsCommand),
+    /// Keys that sign access tokens: rotate
+    #[command(subcommand)]
+    Keys(KeysCommand),
+}
+
+#[derive(Subcommand)]
+enum RatingsCommand {
+    /// Computes every rating again from the log and writes what differs
+    Rebuild {
+        /// Only report what differs, and exit with 1 if anything does
+        #[arg(long)]
+        check: bool,
+    },
+    /// What the hounds are worth in a pool
+    #[command(subcommand)]
+    Offset(OffsetCommand),
+    /// Annuls a finished rated game and rebuilds the ratings without it
+    Annul {
+        /// The game's id
+        game: GameId,
+        /// Why, for the game's log
+        #[arg(long)]
+        why: String,
+    },
+}
+
+#[derive(Subcommand)]
+enum OffsetCommand {
+    /// Fits the role offset from the pool's log and publishes it for the games to come
+    Publish {
+        /// The pool's id
+        pool: String,
+    },
+}
+
+#[derive(Subcommand)]
+enum PoolsCommand {
+    /// Lists the pools with who waits and who plays
+    List,
+    /// Opens a pool
+    Add {
+        /// Its id: 3 to 60 of a-z, 0-9 and -
+        pool: String,
+        /// hare-and-hounds or catch-the-hare
+        #[arg(long)]
+        variant: leveret::rules::Variant,
+        /// House rules that differ from the usual ones, as a JSON object
+        #[arg(long, default_value = "{}", value_parser = json_object)]
+        rules: Map<String, Value>,
+        /// The clock, as in the API: {"kind": "per_turn", "turn_ms": 30000}
+        #[arg(long, value_parser = clock_setting)]
+        clock: ClockSetting,
+    },
+    /// Closes a pool: no tickets, no new rated games; games and ratings stay
+    Close {
+        /// Its id
+        pool: String,
+    },
+}
+
+#[derive(Subcommand)]
+enum AccountsCommand {
+    /// Ends a player's sessions and lets them log in no more
+    Ban {
+        /// The username
+        name: String,
+    },
+    /// Lets a banned player log in again
+    Unban {
+        /// The username
+        name: String,
+    },
+}
+
+#[derive(Subcommand)]
+enum KeysCommand {
+    /// Makes a new signing key; tokens signed by the old one stay good until they expire
+    Rotate,
+}
+
+type Failure = Box<dyn std::error::Error>;
+
+fn json_object(text: &str) -> Result<Map<String, Value>, serde_json::Error> {
+    serde_json::from_str(text)
+}
+
+fn clock_setting(text: &str) -> Result<ClockSetting, serde_json::Error> {
+    serde_json::from_str(text)
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    telemetry::start(cli.log.log_format, &cli.log.log);
+    match run(cli) {
+        Ok(code) => code,
+        Err(err) => {
+            tracing::error!("{err}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(cli: Cli) -> Result<ExitCode, Failure> {
+    if let Some(Command::Openapi) = cli.command {
+        return print(&document::json());
+    }
+    // On this thread and before the runtime: the private server ends with the thread that started it.
+    let private = match &cli.database.database_url {
+        Some(_) => None,
+        None => {
+            let data_dir = cli.database.data_dir.clone().map_or_else(default_data_dir, Ok)?;
+            tracing::info!(folder = %data_dir.display(), "starting a private PostgreSQL");
+            Some(PrivatePostgres::start(&data_dir, cli.database.postgres_bin_dir.as_deref(), Durability::Full)?)
+        }
+    };
+    let url = match (&cli.database.database_url, &private) {
+        (Some(url), _) => url.clone(),
+        (None, Some(private)) => private.url().to_owned(),
+        (None, None) => return Err("no database".into()),
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let outcome = runtime.block_on(async {
+        let db = db::connect(&url, cli.database.pool_size).await.map_err(|err| {
+            format!("the database does not answer: {err}; check DATABASE_URL and that the server runs")
+        })?;
+        db::migrate(&db).await?;
+        let clock = WallClock::system();
+        match cli.command {
+            None | Some(Command::Serve) => serve(db, clock, cli.serve).await,
+            Some(Command::Migrate | Command::Openapi) => print("the schema is up to date\n"),
+            Some(Command::Ratings(command)) => ratings_command(&db, &clock, command).await,
+            Some(Command::Pools(command)) => pools_command(&db, &clock, command).await,
+            Some(Command::Accounts(command)) => accounts_command(&db, &clock, command).await,
+            Some(Command::Keys(KeysCommand::Rotate)) => {
+                let kid = accounts::access::rotate_key(&db, clock.now(), roll()).await?;
+                print(&format!("{kid} signs from now on\n"))
+            }
+        }
+    });
+    drop(runtime);
+    if let Some(private) = private {
+        private.stop()?;
+        tracing::info!("the private PostgreSQL has stopped");
+    }
+    outcome
+}
+
+async fn serve(db: PgPool, clock: WallClock, serve: ServeSettings) -> Result<ExitCode, Failure> {
+    let listener = TcpListener::bind(serve.listen).map_err(|err| {
+        format!("cannot listen on {}: {err}; set LEVERET_LISTEN to a free address and port", serve.listen)
+    })?;
+    listener.set_nonblocking(true)?;
+    let app = App::start(Options { db, clock, serve, listener, tasks: true, signals: true }).await?;
+    let address = app.address();
+    tracing::info!("ready: http://{address}/docs in a browser, or curl http://{address}/v1/variants");
+    app.wait().await?;
+    tracing::info!("stopped");
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn ratings_command(db: &PgPool, clock: &WallClock, command: RatingsCommand) -> Result<ExitCode, Failure> {
+    match command {
+        RatingsCommand::Rebuild { check } => rebuild(db, !check).await,
+        RatingsCommand::Offset(OffsetCommand::Publish { pool }) => {
+            if pools::find(db, &pool).await?.is_none() {
+                return Err(format!("no pool is called {pool}").into());
+            }
+            match ratings::publish_offset(db, &pool, clock.now()).await? {
+                Some(published) => print(&format!(
+                    "role offset {} of {pool}: a = {} (standard error {}), b = {} ({}), from {} games\n",
+                    published.id,
+                    published.fit.offset.a,
+                    published.fit.a_standard_error,
+                    published.fit.offset.b,
+                    published.fit.b_standard_error,
+                    published.fit.sample_size,
+                )),
+                None => Err(format!(
+                    "{pool} has fewer than {} rated games of two established players: nothing published",
+                    ratings::offset::LEAST_GAMES
+                )
+                .into()),
+            }
+        }
+        RatingsCommand::Annul { game, why } => {
+            games::annul(db, clock.now(), game, &why).await?;
+            rebuild(db, true).await
+        }
+    }
+}
+
+async fn rebuild(db: &PgPool, repair: bool) -> Result<ExitCode, Failure> {
+    let differences = ratings::rebuild(db, repair).await?;
+    for difference in &differences {
+        let game = difference.game.map_or_else(|| "rating".to_owned(), |game| format!("game {game}"));
+        print(&format!(
+            "{} in {}, {game}: stored {}, computed {}\n",
+            difference.player, difference.pool, difference.stored, difference.computed
+        ))?;
+    }
+    let done = if repair { "mended" } else { "found" };
+    print(&format!("{} differences {done}\n", differences.len()))?;
+    Ok(if differences.is_empty() || repair { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+async fn pools_command(db: &PgPool, clock: &WallClock, command: PoolsCommand) -> Result<ExitCode, Failure> {
+    match command {
+        PoolsCommand::List => {
+            for busy in pools::list(db).await? {
+                let state = if busy.pool.closed_at.is_some() { "closed" } else { "open" };
+                print(&format!(
+                    "{:<32} {:<16} {state:<6} {:>6} waiting {:>6} playing  {}\n",
+                    busy.pool.id,
+                    busy.pool.variant.to_string(),
+                    busy.waiting,
+                    busy.playing,
+                    games::house_rules::to_text(&busy.pool.rules),
+                ))?;
+            }
+            Ok(ExitCode::SUCCESS)
+        }
+        PoolsCommand::Add { pool, variant, rules, clock: setting } => {
+            let pool = pools::add(db, &pool, variant, &rules, setting, clock.now()).await?;
+            print(&format!("{} is open\n", pool.id))
+        }
+        PoolsCommand::Close { pool } => match pools::close(db, &pool, clock.now()).await? {
+            Some(pool) => print(&format!("{} is closed\n", pool.id)),
+            None => Err(format!("no pool is called {pool}").into()),
+        },
+    }
+}
+
+async fn accounts_command(db: &PgPool, clock: &WallClock, command: AccountsCommand) -> Result<ExitCode, Failure> {
+    match command {
+        AccountsCommand::Ban { name } => {
+            accounts::ban(db, &name, clock.now()).await?;
+            print(&format!("{name} is banned\n"))
+        }
+        AccountsCommand::Unban { name } => {
+            accounts::unban(db, &name).await?;
+            print(&format!("{name} may log in again\n"))
+        }
+    }
+}
+
+/// Prints to standard output; a reader that has gone away is no failure.
+fn print(text: &str) -> Result<ExitCode, Failure> {
+    use std::io::Write;
+
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Err(err) if err.kind() != std::io::ErrorKind::BrokenPipe => Err(err.into()),
+        _ => Ok(ExitCode::SUCCESS),
+    }
+}

@@ -73,6 +73,14 @@ pub struct Client {
     pub idempotency_key: Option<String>,
 }
 
+/// A change of password. Deliberately without `Debug`.
+pub struct PasswordChange {
+    /// The password as it is.
+    pub current: String,
+    /// The password that is wanted.
+    pub new: String,
+}
+
 /// An account as its owner sees it.
 #[derive(Clone, Debug)]
 pub struct Me {
@@ -512,11 +520,11 @@ impl Accounts {
     ///
     /// When the current password is wrong or the new one cannot be chosen.
     pub async fn change_password(
-        &self, db: &PgPool, now: Timestamp, salt: Salt, address: &str, caller: Claimant, current: String, new: String,
+        &self, db: &PgPool, now: Timestamp, salt: Salt, address: &str, caller: Claimant, change: PasswordChange,
     ) -> Result<(), ChangePasswordError> {
-        let seen = self.prove(db, now, address, caller.player, current).await?;
+        let seen = self.prove(db, now, address, caller.player, change.current).await?;
         let seen = seen.ok_or(ChangePasswordError::WrongPassword)?;
-        let hash = self.hasher.hash_new(new, seen.username.clone(), salt).await;
+        let hash = self.hasher.hash_new(change.new, seen.username.clone(), salt).await;
         let hash = hash.map_err(|err| match err {
             NewPasswordError::Refused(err) => ChangePasswordError::from(err),
             NewPasswordError::Hash(err) => ChangePasswordError::from(err),

@@ -32,3 +32,12 @@ pub fn from_json(variant: Variant, given: &Map<String, Value>) -> Result<Rules, 
     rules.check()?;
     Ok(rules)
 }
+
+/// All house rules, spelled out in one line: `board=alquerque hunters=12`.
+pub fn to_text(rules: &Rules) -> String {
+    let word = |(name, value)| match value {
+        RuleValue::Text(text) => format!("{name}={text}"),
+        RuleValue::Number(number) => format!("{name}={number}"),
+    };
+    rules.entries().into_iter().map(word).collect::<Vec<_>>().join(" ")
+}

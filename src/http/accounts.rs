@@ -18,7 +18,7 @@ use super::{
 use crate::{
     accounts::{
         self, Accounts, AddressSource, ChangePasswordError, Client, CloseAccountError, DeclareBotError,
-        Drawn, LogInError, Me, ProfileError, RefreshError, RegisterError, SessionEntry, Tokens,
+        Drawn, LogInError, Me, PasswordChange, ProfileError, RefreshError, RegisterError, SessionEntry, Tokens,
         access::{Claimant, KeyError},
         attempts::{self, TooManyAttempts},
         password::HashError,
@@ -327,7 +327,7 @@ async fn end_all_sessions(
     params(("id" = String, Path, description = "The session's id, or `current`", example = "current")),
     responses((status = 204, description = "The session has ended")),
     security(("bearer" = [])),
-    extensions(("x-problems" = json!(["malformed-request"]))),
+    extensions(("x-problems" = json!(["not-found"]))),
 )]
 #[delete("/v1/me/sessions/{id}")]
 async fn end_session(
@@ -423,6 +423,12 @@ struct ChangePasswordRequest {
     new_password: String,
 }
 
+impl From<ChangePasswordRequest> for PasswordChange {
+    fn from(request: ChangePasswordRequest) -> PasswordChange {
+        PasswordChange { current: request.current_password, new: request.new_password }
+    }
+}
+
 /// Change your password
 ///
 /// Ends all sessions but the one that asks.
@@ -439,11 +445,8 @@ async fn change_password(
     caller: Caller, request: HttpRequest, body: Json<ChangePasswordRequest>, db: Data<PgPool>, clock: Data<WallClock>,
     accounts: Data<Accounts>,
 ) -> Result<HttpResponse, ApiError> {
-    let ChangePasswordRequest { current_password, new_password } = body.into_inner();
-    let address = client_address(&request);
-    accounts
-        .change_password(&db, clock.now(), roll(), &address, caller.0, current_password, new_password)
-        .await?;
+    let change = body.into_inner().into();
+    accounts.change_password(&db, clock.now(), roll(), &client_address(&request), caller.0, change).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 
@@ -497,7 +500,7 @@ fn session_of(text: &str, caller: Claimant) -> Result<SessionId, ApiError> {
         return Ok(caller.session);
     }
     let detail = "the session must be an id or the word 'current'";
-    text.parse().map_err(|_| ApiError::new(error::MALFORMED_REQUEST, detail))
+    text.parse().map_err(|_| ApiError::new(error::NOT_FOUND, detail))
 }
 
 fn draw() -> Drawn {

@@ -9,7 +9,7 @@ use sqlx::{PgConnection, PgPool};
 
 use super::{matchmaker::Matchmaker, nonsense, pairing, pools};
 use crate::{
-    db,
+    db, games,
     ids::{GameId, PlayerId, TicketId},
     ratings::{StoredRating, glicko::Rating},
     rules::Role,
@@ -137,7 +137,7 @@ pub async fn join(
         return Err(JoinError::PoolClosed);
     }
     if open.clock.is_real_time()
-        && let Some(game) = live_game(&mut conn, player).await?
+        && let Some(game) = games::live_game_of(&mut conn, player).await?
     {
         return Err(JoinError::AlreadyPlaying(game));
     }
@@ -202,16 +202,6 @@ pub async fn leave(
     .execute(&mut *conn)
     .await?;
     read(&mut conn, player, pool, now).await
-}
-
-/// The live rated real-time game that a player is in.
-pub(super) async fn live_game(
-    db: &mut PgConnection,
-    player: PlayerId,
-) -> Result<Option<GameId>, sqlx::Error> {
-    sqlx::query_scalar!(r#"select game_id as "game_id: GameId" from live_seat where player_id = $1"#, player.0)
-        .fetch_optional(db)
-        .await
 }
 
 /// Sends these players away from the real-time pools in which they wait: they are about to play.

@@ -138,7 +138,6 @@ fn every_reason_of_a_variant_is_explained_to_players() {
                 Some(role) => format!("The {} win", variant.role_names()[role].to_lowercase()),
                 None => "A draw".to_owned(),
             };
-            // The same word ends both games, where the pack has two names.
             let explanation = reason.explanation();
             assert!(explanation.starts_with(&winner), "{explanation:?} and {winner:?}");
             assert!(!explanation.contains("  "), "{explanation:?}");

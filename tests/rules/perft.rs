@@ -9,7 +9,7 @@ fn check(variant: Variant, options: &[&str]) {
     let data: Value = serde_json::from_str(include_str!("data/perft.json")).unwrap();
     let entries = data[variant.word()].as_array().unwrap();
     assert!(!entries.is_empty());
-    for entry in entries {
+    let check_entry = |entry: &Value| {
         let mut given: Vec<(&str, GivenValue<'_>)> = options
             .iter()
             .map(|&name| match &entry[name] {
@@ -29,7 +29,14 @@ fn check(variant: Variant, options: &[&str]) {
         for (depth, expected) in (1..).zip(entry["perft"].as_array().unwrap()) {
             assert_eq!(perft(&play, depth), expected.as_u64().unwrap(), "depth {depth} of {entry}");
         }
-    }
+    };
+    // Each core takes its share: these are millions of games.
+    let share = entries.len().div_ceil(std::thread::available_parallelism().map_or(1, usize::from));
+    std::thread::scope(|threads| {
+        for entries in entries.chunks(share) {
+            threads.spawn(move || entries.iter().for_each(check_entry));
+        }
+    });
 }
 
 #[test]

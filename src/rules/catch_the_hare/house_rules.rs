@@ -142,8 +142,8 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     ],
     rulings: &[
         "Leaping is never compulsory, and the hare may stop after any leap. All leaps of one turn are one move.",
-        "A hunter leapt over is taken off at once, so the points of the hunters taken are empty for the leaps that \
-         follow, and so is the point from which the hare set out.",
+        "A hunter leapt over is taken off at once, so it cannot be leapt over again in the same move; and the point \
+         from which the hare set out is empty for the leaps that follow, so it may come back to it.",
         "The game ends the moment the hunters are too few, in the midst of a leap that could have gone on too.",
         "If it is the hunters' turn and none can move, the hare wins.",
         "When the same position, pieces and turn, stands for the third time, the game is drawn without a claim.",

@@ -1,6 +1,6 @@
 //! Catch the Hare: a dozen hunters that never leap, and a hare that takes them by leaping.
 //!
-//! The rest of [`crate::rules`] uses [`Game`], a game under way; a solver can use [`moves()`] and [`end`], which look
+//! The rest of [`crate::rules`] uses `Game`, a game under way; a solver can use [`moves()`] and [`end`], which look
 //! at the position alone. Of history only what followed the last capture is kept: hunters never come back, so no
 //! earlier position can.
 

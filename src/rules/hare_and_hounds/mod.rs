@@ -1,6 +1,6 @@
 //! Hare and Hounds: three hounds that never go left, and a hare to be cornered.
 //!
-//! The rest of [`crate::rules`] uses [`Game`], a game under way; a solver can use [`moves()`] and [`end`], which look
+//! The rest of [`crate::rules`] uses `Game`, a game under way; a solver can use [`moves()`] and [`end`], which look
 //! at the position alone. Of history only the positions that the hounds have brought about are kept: with the hare to
 //! move, they are the only ones that a move of the hounds could bring back.
 
@@ -14,6 +14,7 @@ pub(super) use position::admits;
 pub use position::{end, starts};
 
 use super::{Move, Position, Reason, Role};
+use moves::steps;
 
 /// How many moves the hounds have to corner the hare.
 const MOVE_LIMIT: usize = 30;
@@ -70,7 +71,7 @@ impl Game {
         let is_hounds_turn = self.position.turn() == Role::Hounds;
         match self.rules.getting_away {
             GettingAway::ThirtyMoves if is_hounds_turn => {
-                self.legal_moves().is_empty().then_some(Reason::HoundsStuck)
+                steps(self.position).all(|mv| self.repeats(&mv)).then_some(Reason::HoundsStuck)
             }
             GettingAway::ThirtyMoves => {
                 (self.made_by_hounds.len() >= MOVE_LIMIT).then_some(Reason::MoveLimit)

@@ -16,7 +16,8 @@ pub fn can_move(position: Position) -> bool {
     steps(position).next().is_some()
 }
 
-fn steps(position: Position) -> impl Iterator<Item = Move> {
+/// The same moves in no particular order.
+pub(super) fn steps(position: Position) -> impl Iterator<Item = Move> {
     let board = Board::hare_and_hounds();
     position.to_move().iter().flat_map(move |from| {
         position

@@ -1,0 +1,264 @@
+//! Wires everything: the server, its tasks, and how both stop.
+
+use std::{io, net::SocketAddr, net::TcpListener, time::Duration};
+
+use actix_cors::Cors;
+use actix_web::{
+    App as Actix, HttpServer,
+    dev::ServerHandle,
+    http::Method,
+    middleware::from_fn,
+    web::Data,
+};
+use sqlx::PgPool;
+use tokio::task::JoinHandle;
+use tracing_actix_web::TracingLogger;
+use utoipa_actix_web::AppExt;
+
+use crate::{
+    accounts::{self, Accounts, access::AccessTokens},
+    config::ServeSettings,
+    dice::roll,
+    games::HotGames,
+    http::{
+        self,
+        finish::{RequestSpan, admit, finish},
+        limits::Limits,
+        lobby::PublicUrl,
+        operations,
+    },
+    lobby::{matchmaker::Matchmaker, presence::Presence},
+    wall_clock::WallClock,
+};
+
+/// How many games that are being played a process remembers.
+const HOT_GAMES: u64 = 20_000;
+/// How often a process looks which sessions ended elsewhere.
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
+/// How often it throws away what is no longer needed.
+const SWEEP: Duration = Duration::from_secs(600);
+/// How long what is in flight may take when it stops, in seconds.
+const DRAIN_S: u64 = 8;
+
+/// What a server is started from.
+pub struct Options {
+    /// The database, migrated.
+    pub db: PgPool,
+    /// What time it is.
+    pub clock: WallClock,
+    /// The settings.
+    pub serve: ServeSettings,
+    /// Where to listen.
+    pub listener: TcpListener,
+    /// Whether its tasks run by themselves. Tests take their steps by hand.
+    pub tasks: bool,
+    /// Whether SIGTERM and SIGINT stop it.
+    pub signals: bool,
+}
+
+/// Why a server did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The accounts' settings or keys.
+    #[error(transparent)]
+    Accounts(#[from] accounts::StartError),
+    /// The socket.
+    #[error("cannot listen: {0}")]
+    Listen(#[from] io::Error),
+}
+
+/// A running server.
+pub struct App {
+    address: SocketAddr,
+    db: PgPool,
+    clock: WallClock,
+    tokens: AccessTokens,
+    matchmaker: Matchmaker,
+    handle: ServerHandle,
+    server: JoinHandle<io::Result<()>>,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+impl App {
+    /// Starts a server and its tasks.
+    ///
+    /// # Errors
+    ///
+    /// When the settings make no sense, the database fails, or nothing can listen there.
+    pub async fn start(options: Options) -> Result<App, StartError> {
+        let Options { db, clock, serve, listener, tasks, signals } = options;
+        let address = listener.local_addr()?;
+        let limited = serve.rate_limits == "on";
+        let mut accounts = Accounts::start(&db, &serve.accounts, clock.now(), roll(), roll()).await?;
+        if !limited {
+            accounts = accounts.without_limits();
+        }
+        if serve.trust_proxy {
+            accounts = accounts.behind_proxy();
+        }
+        let tokens = accounts.tokens().clone();
+        let presence = Presence::default();
+        let matchmaker = Matchmaker::new(presence.clone());
+        let limits = Data::new(Limits::new(limited));
+        let public_url = serve.public_url.clone().unwrap_or_else(|| format!("http://{address}"));
+
+        let shared = Shared {
+            db: Data::new(db.clone()),
+            clock: Data::new(clock.clone()),
+            accounts: Data::new(accounts),
+            tokens: Data::new(tokens.clone()),
+            hot: Data::new(HotGames::new(HOT_GAMES)),
+            presence: Data::new(presence),
+            matchmaker: Data::new(matchmaker.clone()),
+            limits: limits.clone(),
+            public_url: Data::new(PublicUrl(public_url)),
+        };
+        operations::recorder();
+        let mut server = HttpServer::new(move || {
+            // Inside out: who asks and how often, then what browsers need, then what every answer has.
+            shared
+                .clone()
+                .into_app()
+                .wrap(from_fn(admit))
+                .wrap(cors())
+                .wrap(from_fn(finish))
+                .wrap(TracingLogger::<RequestSpan>::new())
+        })
+        .client_request_timeout(Duration::from_secs(10))
+        .keep_alive(Duration::from_secs(75))
+        .shutdown_timeout(DRAIN_S);
+        if let Some(workers) = serve.workers {
+            server = server.workers(usize::from(workers));
+        }
+        if !signals {
+            server = server.disable_signals();
+        }
+        let server = server.listen(listener)?.run();
+        let handle = server.handle();
+        let server = tokio::spawn(server);
+
+        let running = if tasks {
+            vec![
+                tokio::spawn(matchmaker.clone().run(db.clone(), clock.clone())),
+                tokio::spawn(keep_looking(tokens.clone(), db.clone(), clock.clone())),
+                tokio::spawn(keep_sweeping(limits, db.clone(), clock.clone())),
+            ]
+        } else {
+            Vec::new()
+        };
+        Ok(App { address, db, clock, tokens, matchmaker, handle, server, tasks: running })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Takes one step of the matchmaker; answers how many games it made.
+    ///
+    /// # Errors
+    ///
+    /// When the database fails.
+    pub async fn match_tickets(&self) -> Result<usize, sqlx::Error> {
+        self.matchmaker.step(&self.db, self.clock.now(), roll).await
+    }
+
+    /// Looks which sessions ended elsewhere, as the task does by itself.
+    ///
+    /// # Errors
+    ///
+    /// When the database fails.
+    pub async fn look_again(&self) -> Result<(), accounts::access::KeyError> {
+        self.tokens.refresh_from(&self.db, self.clock.now()).await
+    }
+
+    /// Waits until a signal has stopped it and what was in flight is done.
+    ///
+    /// # Errors
+    ///
+    /// When the server failed.
+    pub async fn wait(self) -> io::Result<()> {
+        let outcome = self.server.await.map_err(io::Error::other)?;
+        self.tasks.iter().for_each(JoinHandle::abort);
+        self.db.close().await;
+        outcome
+    }
+
+    /// Stops it and waits until what was in flight is done.
+    ///
+    /// # Errors
+    ///
+    /// When the server failed.
+    pub async fn stop(self) -> io::Result<()> {
+        self.handle.stop(true).await;
+        self.wait().await
+    }
+}
+
+/// What every worker's copy of the application has in common.
+#[derive(Clone)]
+struct Shared {
+    db: Data<PgPool>,
+    clock: Data<WallClock>,
+    accounts: Data<Accounts>,
+    tokens: Data<AccessTokens>,
+    hot: Data<HotGames>,
+    presence: Data<Presence>,
+    matchmaker: Data<Matchmaker>,
+    limits: Data<Limits>,
+    public_url: Data<PublicUrl>,
+}
+
+impl Shared {
+    fn into_app(self) -> Actix<actix_web::app_service::AppEntry> {
+        Actix::new()
+            .app_data(self.db)
+            .app_data(self.clock)
+            .app_data(self.accounts)
+            .app_data(self.tokens)
+            .app_data(self.hot)
+            .app_data(self.presence)
+            .app_data(self.matchmaker)
+            .app_data(self.limits)
+            .app_data(self.public_url)
+            .into_utoipa_app()
+            .configure(http::routes)
+            .into_app()
+            .configure(operations::pages)
+            .configure(http::defaults)
+    }
+}
+
+/// Open to every page: tokens are sent by hand, never by cookies.
+fn cors() -> Cors {
+    Cors::default()
+        .allow_any_origin()
+        .send_wildcard()
+        .allowed_methods([Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::PATCH, Method::DELETE])
+        .allow_any_header()
+        .expose_headers(["etag", "link", "location", "retry-after", "ratelimit", "ratelimit-policy", "x-request-id"])
+        .max_age(86_400)
+}
+
+async fn keep_looking(tokens: AccessTokens, db: PgPool, clock: WallClock) {
+    let mut pace = tokio::time::interval(LOOK_AGAIN);
+    loop {
+        pace.tick().await;
+        if let Err(err) = tokens.refresh_from(&db, clock.now()).await {
+            tracing::warn!(cause = %err, "cannot look which sessions have ended");
+        }
+    }
+}
+
+async fn keep_sweeping(limits: Data<Limits>, db: PgPool, clock: WallClock) {
+    let mut pace = tokio::time::interval(SWEEP);
+    loop {
+        pace.tick().await;
+        limits.forget_idle();
+        match accounts::sweep(&db, clock.now()).await {
+            Ok(gone) if gone > 0 => tracing::debug!(rows = gone, "swept"),
+            Ok(_) => {}
+            Err(err) => tracing::warn!(cause = %err, "cannot sweep"),
+        }
+    }
+}
