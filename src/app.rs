@@ -4,8 +4,8 @@ use std::{io, net::SocketAddr, net::TcpListener, time::Duration};
 
 use actix_cors::Cors;
 use actix_web::{
-    App as Actix, HttpServer,
-    dev::ServerHandle,
+    App as Actix, Error, HttpServer,
+    dev::{ServerHandle, ServiceFactory, ServiceRequest, ServiceResponse},
     http::Method,
     middleware::from_fn,
     web::Data,
@@ -210,7 +210,17 @@ struct Shared {
 }
 
 impl Shared {
-    fn into_app(self) -> Actix<actix_web::app_service::AppEntry> {
+    fn into_app(
+        self,
+    ) -> Actix<
+        impl ServiceFactory<
+            ServiceRequest,
+            Config = (),
+            Response = ServiceResponse,
+            Error = Error,
+            InitError = (),
+        >,
+    > {
         Actix::new()
             .app_data(self.db)
             .app_data(self.clock)
@@ -234,9 +244,24 @@ fn cors() -> Cors {
     Cors::default()
         .allow_any_origin()
         .send_wildcard()
-        .allowed_methods([Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::PATCH, Method::DELETE])
+        .allowed_methods([
+            Method::GET,
+            Method::HEAD,
+            Method::POST,
+            Method::PUT,
+            Method::PATCH,
+            Method::DELETE,
+        ])
         .allow_any_header()
-        .expose_headers(["etag", "link", "location", "retry-after", "ratelimit", "ratelimit-policy", "x-request-id"])
+        .expose_headers([
+            "etag",
+            "link",
+            "location",
+            "retry-after",
+            "ratelimit",
+            "ratelimit-policy",
+            "x-request-id",
+        ])
         .max_age(86_400)
 }
 

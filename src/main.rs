@@ -9,7 +9,7 @@ use leveret::{
     config::{DatabaseSettings, LogSettings, ServeSettings},
     db::{
         self,
-        embedded::{Durability, PrivatePostgres, default_data_dir},
+        embedded::{PrivatePostgres, default_data_dir},
     },
     dice::roll,
     games::{self, ClockSetting},
@@ -167,7 +167,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
         None => {
             let data_dir = cli.database.data_dir.clone().map_or_else(default_data_dir, Ok)?;
             tracing::info!(folder = %data_dir.display(), "starting a private PostgreSQL");
-            Some(PrivatePostgres::start(&data_dir, cli.database.postgres_bin_dir.as_deref(), Durability::Full)?)
+            Some(PrivatePostgres::start(&data_dir, cli.database.postgres_bin_dir.as_deref())?)
         }
     };
     let url = match (&cli.database.database_url, &private) {
@@ -215,7 +215,11 @@ async fn serve(db: PgPool, clock: WallClock, serve: ServeSettings) -> Result<Exi
     Ok(ExitCode::SUCCESS)
 }
 
-async fn ratings_command(db: &PgPool, clock: &WallClock, command: RatingsCommand) -> Result<ExitCode, Failure> {
+async fn ratings_command(
+    db: &PgPool,
+    clock: &WallClock,
+    command: RatingsCommand,
+) -> Result<ExitCode, Failure> {
     match command {
         RatingsCommand::Rebuild { check } => rebuild(db, !check).await,
         RatingsCommand::Offset(OffsetCommand::Publish { pool }) => {
@@ -287,7 +291,11 @@ async fn pools_command(db: &PgPool, clock: &WallClock, command: PoolsCommand) ->
     }
 }
 
-async fn accounts_command(db: &PgPool, clock: &WallClock, command: AccountsCommand) -> Result<ExitCode, Failure> {
+async fn accounts_command(
+    db: &PgPool,
+    clock: &WallClock,
+    command: AccountsCommand,
+) -> Result<ExitCode, Failure> {
     match command {
         AccountsCommand::Ban { name } => {
             accounts::ban(db, &name, clock.now()).await?;

@@ -76,7 +76,9 @@ pub enum TokenRefusal {
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
     /// The configured keys cannot be read. (Says nothing of their content.)
-    #[error("LEVERET_TOKEN_KEYS must be kid:base64[,kid:base64…] with at least 32 bytes for each kid, and kids must differ")]
+    #[error(
+        "LEVERET_TOKEN_KEYS must be kid:base64[,kid:base64…] with at least 32 bytes for each kid, and kids must differ"
+    )]
     Configured,
     /// There is no key to sign with.
     #[error("there is no signing key")]
@@ -151,7 +153,10 @@ impl AccessTokens {
     ///
     /// When the configured keys cannot be read or the database fails.
     pub async fn start(
-        db: &PgPool, settings: &AccountSettings, now: Timestamp, secret: KeySecret,
+        db: &PgPool,
+        settings: &AccountSettings,
+        now: Timestamp,
+        secret: KeySecret,
     ) -> Result<AccessTokens, KeyError> {
         let (source, stored) = match &settings.token_keys {
             Some(text) => (KeySource::Settings, configured_keys(text).ok_or(KeyError::Configured)?),
@@ -293,7 +298,9 @@ impl Known {
     /// The newest key that every process has heard of; at the very start, the oldest.
     fn signer(&self, now: Timestamp) -> Option<&Key> {
         let known_to_all = self.keys.values().filter(|key| key.created_at + SKEW <= now);
-        known_to_all.max_by_key(|key| key.created_at).or_else(|| self.keys.values().min_by_key(|key| key.created_at))
+        known_to_all
+            .max_by_key(|key| key.created_at)
+            .or_else(|| self.keys.values().min_by_key(|key| key.created_at))
     }
 }
 
@@ -347,7 +354,8 @@ fn key_by_header(stored: &StoredKey) -> Result<(String, Key), KeyError> {
     let mut header = Header::new(Algorithm::HS256);
     header.typ = Some(TOKEN_TYPE.to_owned());
     header.kid = Some(stored.kid.clone());
-    let encoded = URL_SAFE_NO_PAD.encode(serde_json::to_vec(&header).map_err(jsonwebtoken::errors::Error::from)?);
+    let encoded =
+        URL_SAFE_NO_PAD.encode(serde_json::to_vec(&header).map_err(jsonwebtoken::errors::Error::from)?);
     let key = Key {
         header,
         encoding: EncodingKey::from_secret(&stored.secret)?,

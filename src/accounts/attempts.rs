@@ -65,7 +65,11 @@ impl Attempts {
     ///
     /// When there were too many, with the time to wait; the attempt is not counted then.
     pub fn admit(
-        &self, account: &str, address: &str, familiarity: Familiarity, now: Timestamp,
+        &self,
+        account: &str,
+        address: &str,
+        familiarity: Familiarity,
+        now: Timestamp,
     ) -> Result<(), TooManyAttempts> {
         let Some(limits) = &self.0 else { return Ok(()) };
         let pair = (account.to_owned(), address.to_owned());

@@ -7,9 +7,34 @@ use zxcvbn::{Score, zxcvbn};
 
 /// Names that would pass for somebody they are not.
 const RESERVED: &[&str] = &[
-    "admin", "administrator", "anonymous", "api", "arbiter", "bot", "closed", "computer", "cpu", "deleted", "guest",
-    "hare", "hound", "hounds", "leveret", "mod", "moderator", "null", "nobody", "official", "operator", "root",
-    "server", "staff", "support", "system", "undefined", "unknown",
+    "admin",
+    "administrator",
+    "anonymous",
+    "api",
+    "arbiter",
+    "bot",
+    "closed",
+    "computer",
+    "cpu",
+    "deleted",
+    "guest",
+    "hare",
+    "hound",
+    "hounds",
+    "leveret",
+    "mod",
+    "moderator",
+    "null",
+    "nobody",
+    "official",
+    "operator",
+    "root",
+    "server",
+    "staff",
+    "support",
+    "system",
+    "undefined",
+    "unknown",
 ];
 
 /// How many characters a profile's text may have.
@@ -63,8 +88,8 @@ impl fmt::Display for Username {
 
 /// The key under which the account of this name would be found; nothing if no account can have such a name.
 pub fn key_of(text: &str) -> Option<String> {
-    let well_formed =
-        (3..=20).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
+    let well_formed = (3..=20).contains(&text.len())
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
     well_formed.then(|| text.to_ascii_lowercase())
 }
 
@@ -188,7 +213,12 @@ mod tests {
         for weak in ["password", "12345678", "qwertyuiop", "aaaaaaaaaaaa", "leveret1", "Passw0rd!"] {
             assert!(matches!(Password::choose(weak, "ann"), Err(PasswordError::Weak(_))), "{weak}");
         }
-        for good in ["correct-horse-battery", "møørkaninen spiser 7 gulrøtter", "密码是很长的一句话吧对不对", "🐇🐕🐕🐕 run the moor"] {
+        for good in [
+            "correct-horse-battery",
+            "møørkaninen spiser 7 gulrøtter",
+            "密码是很长的一句话吧对不对",
+            "🐇🐕🐕🐕 run the moor",
+        ] {
             assert!(Password::choose(good, "ann").is_ok(), "{good}");
         }
         assert_eq!(Password::choose("short7c", "ann"), Err(PasswordError::Length));

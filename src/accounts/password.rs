@@ -60,7 +60,8 @@ impl PasswordHasher {
     ///
     /// When Argon2 does not take the settings.
     pub fn new(settings: &AccountSettings, decoy_salt: Salt) -> Result<PasswordHasher, HashError> {
-        let params = Params::new(settings.argon2_memory_kib, settings.argon2_passes, 1, None).map_err(failed)?;
+        let params =
+            Params::new(settings.argon2_memory_kib, settings.argon2_passes, 1, None).map_err(failed)?;
         let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
         let decoy = hash(&argon2, b"nobody's password", decoy_salt)?;
         let running = usize::try_from(settings.argon2_parallel).map_err(failed)?;
@@ -77,7 +78,12 @@ impl PasswordHasher {
     /// # Errors
     ///
     /// When it cannot be chosen, or there is too much to do.
-    pub async fn hash_new(&self, text: String, username: String, salt: Salt) -> Result<String, NewPasswordError> {
+    pub async fn hash_new(
+        &self,
+        text: String,
+        username: String,
+        salt: Salt,
+    ) -> Result<String, NewPasswordError> {
         self.work(move |hasher| {
             let password = Password::choose(&text, &username)?;
             Ok(hash(&hasher.argon2, password.as_bytes(), salt)?)
@@ -118,7 +124,10 @@ impl PasswordHasher {
     }
 
     /// Does one job when its turn comes. A caller that goes away does not free the place before the job is done.
-    async fn work<T: Send + 'static>(&self, job: impl FnOnce(&Inner) -> T + Send + 'static) -> Result<T, HashError> {
+    async fn work<T: Send + 'static>(
+        &self,
+        job: impl FnOnce(&Inner) -> T + Send + 'static,
+    ) -> Result<T, HashError> {
         let admitted = self.0.admitted.clone().try_acquire_owned().map_err(|_| HashError::Busy)?;
         let running = self.0.running.clone().acquire_owned().await.map_err(failed)?;
         let inner = self.0.clone();

@@ -103,7 +103,12 @@ mod tests {
     const NOW: Timestamp = DateTime::UNIX_EPOCH;
 
     fn spent(seconds_ago: i64) -> Spent {
-        Spent { at: NOW - TimeDelta::seconds(seconds_ago), salt: vec![7], replayed: false, successor_lives: true }
+        Spent {
+            at: NOW - TimeDelta::seconds(seconds_ago),
+            salt: vec![7],
+            replayed: false,
+            successor_lives: true,
+        }
     }
 
     fn verdict(spent: Option<Spent>) -> Verdict {
@@ -136,7 +141,9 @@ mod tests {
 
     #[test]
     fn what_is_no_token_is_not_parsed() {
-        for text in ["", "lvr_", "lvr_AAAA", "abc", &"A".repeat(47), &format!("lvr_{}=", "A".repeat(43)), "lvr_\0"] {
+        for text in
+            ["", "lvr_", "lvr_AAAA", "abc", &"A".repeat(47), &format!("lvr_{}=", "A".repeat(43)), "lvr_\0"]
+        {
             assert!(RefreshToken::parse(text).is_none(), "{text:?}");
         }
     }

@@ -54,7 +54,10 @@ pub(super) struct NewSession<'a> {
 }
 
 pub(super) async fn insert_player(
-    tx: &mut PgConnection, id: PlayerId, username: &Username, now: Timestamp,
+    tx: &mut PgConnection,
+    id: PlayerId,
+    username: &Username,
+    now: Timestamp,
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "insert into player (player_id, username, username_key, created_at) values ($1, $2, $3, $4)",
@@ -69,7 +72,10 @@ pub(super) async fn insert_player(
 }
 
 pub(super) async fn put_password(
-    tx: &mut PgConnection, player: PlayerId, hash: &str, now: Timestamp,
+    tx: &mut PgConnection,
+    player: PlayerId,
+    hash: &str,
+    now: Timestamp,
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "
@@ -88,7 +94,9 @@ pub(super) async fn put_password(
 
 /// Finds the credentials behind a name, and whether the address had a session of the account before.
 pub(super) async fn find_credentials(
-    conn: &mut PgConnection, username_key: &str, address: &str,
+    conn: &mut PgConnection,
+    username_key: &str,
+    address: &str,
 ) -> Result<Option<(Credentials, bool)>, sqlx::Error> {
     let row = sqlx::query!(
         r#"
@@ -114,7 +122,8 @@ pub(super) async fn find_credentials(
 
 /// Finds the credentials of a player who is logged in.
 pub(super) async fn find_credentials_of(
-    conn: &mut PgConnection, player: PlayerId,
+    conn: &mut PgConnection,
+    player: PlayerId,
 ) -> Result<Option<Credentials>, sqlx::Error> {
     sqlx::query_as!(
         Credentials,
@@ -132,7 +141,8 @@ pub(super) async fn find_credentials_of(
 
 /// Holds the player's row, and tells the credentials as they are then.
 pub(super) async fn lock_credentials(
-    tx: &mut PgConnection, player: PlayerId,
+    tx: &mut PgConnection,
+    player: PlayerId,
 ) -> Result<Option<Credentials>, sqlx::Error> {
     sqlx::query_scalar!("select player_id from player where player_id = $1 for no key update", player.0)
         .fetch_optional(&mut *tx)
@@ -155,7 +165,8 @@ pub(super) async fn find_me(conn: &mut PgConnection, player: PlayerId) -> Result
 }
 
 pub(super) async fn find_player(
-    conn: &mut PgConnection, username_key: &str,
+    conn: &mut PgConnection,
+    username_key: &str,
 ) -> Result<Option<Player>, sqlx::Error> {
     sqlx::query_as!(
         Player,
@@ -172,9 +183,13 @@ pub(super) async fn find_player(
 }
 
 pub(super) async fn set_bio(tx: &mut PgConnection, player: PlayerId, bio: &Bio) -> Result<(), sqlx::Error> {
-    sqlx::query!("update player set bio = $2 where player_id = $1 and closed_at is null", player.0, bio.as_str())
-        .execute(tx)
-        .await?;
+    sqlx::query!(
+        "update player set bio = $2 where player_id = $1 and closed_at is null",
+        player.0,
+        bio.as_str()
+    )
+    .execute(tx)
+    .await?;
     Ok(())
 }
 
@@ -195,19 +210,29 @@ pub(super) async fn set_bot(tx: &mut PgConnection, player: PlayerId) -> Result<(
 }
 
 pub(super) async fn set_banned(
-    tx: &mut PgConnection, player: PlayerId, since: Option<Timestamp>,
+    tx: &mut PgConnection,
+    player: PlayerId,
+    since: Option<Timestamp>,
 ) -> Result<(), sqlx::Error> {
-    sqlx::query!("update player set banned_at = $2 where player_id = $1", player.0, since).execute(tx).await?;
+    sqlx::query!("update player set banned_at = $2 where player_id = $1", player.0, since)
+        .execute(tx)
+        .await?;
     Ok(())
 }
 
 /// Takes away whatever tells who the player was.
 pub(super) async fn close_player(
-    tx: &mut PgConnection, player: PlayerId, now: Timestamp,
+    tx: &mut PgConnection,
+    player: PlayerId,
+    now: Timestamp,
 ) -> Result<(), sqlx::Error> {
-    sqlx::query!("update player set username = null, bio = '', closed_at = $2 where player_id = $1", player.0, now)
-        .execute(&mut *tx)
-        .await?;
+    sqlx::query!(
+        "update player set username = null, bio = '', closed_at = $2 where player_id = $1",
+        player.0,
+        now
+    )
+    .execute(&mut *tx)
+    .await?;
     sqlx::query!("delete from password where player_id = $1", player.0).execute(&mut *tx).await?;
     sqlx::query!(
         "delete from refresh_token using session where session.session_id = refresh_token.session_id and player_id = $1",
@@ -223,7 +248,9 @@ pub(super) async fn close_player(
 
 /// Opens a session; one with the same idempotency key that has not ended is opened again.
 pub(super) async fn open_session(
-    tx: &mut PgConnection, session: NewSession<'_>, now: Timestamp,
+    tx: &mut PgConnection,
+    session: NewSession<'_>,
+    now: Timestamp,
 ) -> Result<SessionId, sqlx::Error> {
     sqlx::query!(
         "
@@ -256,7 +283,9 @@ pub(super) async fn open_session(
 
 /// Whether the player has a session that was opened with this idempotency key.
 pub(super) async fn has_session_with_key(
-    conn: &mut PgConnection, player: PlayerId, idempotency_key: &str,
+    conn: &mut PgConnection,
+    player: PlayerId,
+    idempotency_key: &str,
 ) -> Result<bool, sqlx::Error> {
     sqlx::query_scalar!(
         r#"
@@ -270,7 +299,9 @@ pub(super) async fn has_session_with_key(
 }
 
 pub(super) async fn list_sessions(
-    conn: &mut PgConnection, player: PlayerId, now: Timestamp,
+    conn: &mut PgConnection,
+    player: PlayerId,
+    now: Timestamp,
 ) -> Result<Vec<SessionEntry>, sqlx::Error> {
     sqlx::query_as!(
         SessionEntry,
@@ -291,7 +322,11 @@ pub(super) async fn list_sessions(
 
 /// Ends one session of the player, if it has not ended.
 pub(super) async fn end_session(
-    tx: &mut PgConnection, player: PlayerId, session: SessionId, reason: EndReason, now: Timestamp,
+    tx: &mut PgConnection,
+    player: PlayerId,
+    session: SessionId,
+    reason: EndReason,
+    now: Timestamp,
 ) -> Result<bool, sqlx::Error> {
     let done = sqlx::query!(
         "
@@ -311,7 +346,11 @@ pub(super) async fn end_session(
 
 /// Ends all sessions of the player but one.
 pub(super) async fn end_sessions(
-    tx: &mut PgConnection, player: PlayerId, except: Option<SessionId>, reason: EndReason, now: Timestamp,
+    tx: &mut PgConnection,
+    player: PlayerId,
+    except: Option<SessionId>,
+    reason: EndReason,
+    now: Timestamp,
 ) -> Result<Vec<SessionId>, sqlx::Error> {
     sqlx::query_scalar!(
         r#"
@@ -338,7 +377,8 @@ pub(super) struct TokenSession {
 
 /// Holds the session of a refresh token until the transaction ends: whoever refreshes it waits here.
 pub(super) async fn lock_session_of(
-    tx: &mut PgConnection, token_hash: &[u8],
+    tx: &mut PgConnection,
+    token_hash: &[u8],
 ) -> Result<Option<TokenSession>, sqlx::Error> {
     sqlx::query_as!(
         TokenSession,
@@ -356,7 +396,9 @@ pub(super) async fn lock_session_of(
 
 /// Reads a refresh token whose session is locked. `successor` tells a successor's hash from the salt.
 pub(super) async fn find_token(
-    tx: &mut PgConnection, token_hash: &[u8], successor: impl FnOnce(&[u8]) -> [u8; 32],
+    tx: &mut PgConnection,
+    token_hash: &[u8],
+    successor: impl FnOnce(&[u8]) -> [u8; 32],
 ) -> Result<Option<Record>, sqlx::Error> {
     let row = sqlx::query!(
         "select expires_at, spent_at, salt, replayed_at from refresh_token where token_hash = $1",
@@ -379,16 +421,26 @@ pub(super) async fn find_token(
 }
 
 pub(super) async fn spend_token(
-    tx: &mut PgConnection, token_hash: &[u8], salt: &[u8], now: Timestamp,
+    tx: &mut PgConnection,
+    token_hash: &[u8],
+    salt: &[u8],
+    now: Timestamp,
 ) -> Result<(), sqlx::Error> {
-    sqlx::query!("update refresh_token set spent_at = $3, salt = $2 where token_hash = $1", token_hash, salt, now)
-        .execute(tx)
-        .await?;
+    sqlx::query!(
+        "update refresh_token set spent_at = $3, salt = $2 where token_hash = $1",
+        token_hash,
+        salt,
+        now
+    )
+    .execute(tx)
+    .await?;
     Ok(())
 }
 
 pub(super) async fn mark_replayed(
-    tx: &mut PgConnection, token_hash: &[u8], now: Timestamp,
+    tx: &mut PgConnection,
+    token_hash: &[u8],
+    now: Timestamp,
 ) -> Result<(), sqlx::Error> {
     sqlx::query!("update refresh_token set replayed_at = $2 where token_hash = $1", token_hash, now)
         .execute(tx)
@@ -398,7 +450,11 @@ pub(super) async fn mark_replayed(
 
 /// Adds the session's live token. The one before it must be spent or gone.
 pub(super) async fn insert_token(
-    tx: &mut PgConnection, session: SessionId, token_hash: &[u8], now: Timestamp, expires_at: Timestamp,
+    tx: &mut PgConnection,
+    session: SessionId,
+    token_hash: &[u8],
+    now: Timestamp,
+    expires_at: Timestamp,
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "insert into refresh_token (token_hash, session_id, created_at, expires_at) values ($1, $2, $3, $4)",
@@ -418,7 +474,10 @@ pub(super) async fn delete_tokens(tx: &mut PgConnection, session: SessionId) -> 
 }
 
 pub(super) async fn touch_session(
-    tx: &mut PgConnection, session: SessionId, address: &str, now: Timestamp,
+    tx: &mut PgConnection,
+    session: SessionId,
+    address: &str,
+    now: Timestamp,
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "update session set last_used_at = $2, address = $3 where session_id = $1",
@@ -432,7 +491,8 @@ pub(super) async fn touch_session(
 }
 
 pub(super) async fn list_ended_sessions(
-    conn: &mut PgConnection, since: Timestamp,
+    conn: &mut PgConnection,
+    since: Timestamp,
 ) -> Result<Vec<(SessionId, Timestamp)>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"select session_id as "session_id: SessionId", ended_at as "ended_at!" from session where ended_at >= $1"#,
@@ -445,7 +505,8 @@ pub(super) async fn list_ended_sessions(
 
 /// Lists the keys that sign or may have signed a token that is still good.
 pub(super) async fn list_keys(
-    conn: &mut PgConnection, retired_since: Timestamp,
+    conn: &mut PgConnection,
+    retired_since: Timestamp,
 ) -> Result<Vec<StoredKey>, sqlx::Error> {
     sqlx::query_as!(
         StoredKey,
@@ -463,8 +524,9 @@ pub(super) async fn list_keys(
 
 /// Adds the key if there is none that signs. Processes that start at once come one after the other.
 pub(super) async fn insert_first_key(tx: &mut PgConnection, key: &StoredKey) -> Result<(), sqlx::Error> {
-    let exists =
-        sqlx::query_scalar!(r#"select exists (select from signing_key where retired_at is null) as "exists!""#);
+    let exists = sqlx::query_scalar!(
+        r#"select exists (select from signing_key where retired_at is null) as "exists!""#
+    );
     if exists.fetch_one(&mut *tx).await? {
         return Ok(());
     }
@@ -505,7 +567,9 @@ pub(super) async fn retire_keys(tx: &mut PgConnection, at: Timestamp) -> Result<
 
 /// Deletes up to 1000 refresh tokens that expired, or whose session ended before `ended_before`.
 pub(super) async fn delete_old_tokens(
-    tx: &mut PgConnection, now: Timestamp, ended_before: Timestamp,
+    tx: &mut PgConnection,
+    now: Timestamp,
+    ended_before: Timestamp,
 ) -> Result<u64, sqlx::Error> {
     let done = sqlx::query!(
         "
@@ -528,7 +592,10 @@ pub(super) async fn delete_old_tokens(
 }
 
 /// Deletes up to 1000 sessions without tokens that were last heard of before the given time.
-pub(super) async fn delete_old_sessions(tx: &mut PgConnection, before: Timestamp) -> Result<u64, sqlx::Error> {
+pub(super) async fn delete_old_sessions(
+    tx: &mut PgConnection,
+    before: Timestamp,
+) -> Result<u64, sqlx::Error> {
     let done = sqlx::query!(
         "
         delete from session
@@ -549,7 +616,10 @@ pub(super) async fn delete_old_sessions(tx: &mut PgConnection, before: Timestamp
 }
 
 /// Deletes the keys that were retired long ago.
-pub(super) async fn delete_old_keys(tx: &mut PgConnection, retired_before: Timestamp) -> Result<u64, sqlx::Error> {
+pub(super) async fn delete_old_keys(
+    tx: &mut PgConnection,
+    retired_before: Timestamp,
+) -> Result<u64, sqlx::Error> {
     let done =
         sqlx::query!("delete from signing_key where retired_at < $1", retired_before).execute(tx).await?;
     Ok(done.rows_affected())

@@ -111,7 +111,11 @@ impl Game {
 
     /// The moves that are allowed now; none when it is over.
     pub fn legal_moves(&self) -> Vec<String> {
-        if self.is_ongoing() { self.play.legal_moves().iter().map(ToString::to_string).collect() } else { Vec::new() }
+        if self.is_ongoing() {
+            self.play.legal_moves().iter().map(ToString::to_string).collect()
+        } else {
+            Vec::new()
+        }
     }
 
     /// Decides on `text` as ply number `ply`. The pack has the odd plies, the hare the even ones.
@@ -122,7 +126,13 @@ impl Game {
     /// # Errors
     ///
     /// Why it cannot be played.
-    pub fn decide(&self, player: PlayerId, ply: u16, text: &str, now: Timestamp) -> Result<Decision, PlyRefusal> {
+    pub fn decide(
+        &self,
+        player: PlayerId,
+        ply: u16,
+        text: &str,
+        now: Timestamp,
+    ) -> Result<Decision, PlyRefusal> {
         let role = self.role_of(player).ok_or(PlyRefusal::NotAPlayer)?;
         if let Some(played) = usize::from(ply).checked_sub(1).and_then(|index| self.moves.get(index)) {
             let theirs = if ply % 2 == 1 { Role::Hounds } else { Role::Hare };
@@ -142,7 +152,8 @@ impl Game {
             return Err(PlyRefusal::NotYourTurn);
         }
         let mut next = self.clone();
-        let played = next.play.play(text).map_err(|illegal| PlyRefusal::Illegal(illegal, self.legal_moves()))?;
+        let played =
+            next.play.play(text).map_err(|illegal| PlyRefusal::Illegal(illegal, self.legal_moves()))?;
         next.moves.push(played.to_string());
         next.draw_offer = None;
         next.last_at = now;

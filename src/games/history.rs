@@ -171,7 +171,14 @@ pub async fn tally(
             let (Ok(variant), Ok(role)) = (row.variant.parse(), row.role.parse()) else {
                 return Err(sqlx::Error::Decode("table game has an unknown variant".into()));
             };
-            Ok(Tally { pool: row.pool_id, variant, role, wins: row.wins, draws: row.draws, losses: row.losses })
+            Ok(Tally {
+                pool: row.pool_id,
+                variant,
+                role,
+                wins: row.wins,
+                draws: row.draws,
+                losses: row.losses,
+            })
         })
         .collect()
 }
@@ -192,7 +199,10 @@ pub struct RoleBalance {
 /// # Errors
 ///
 /// When the database fails.
-pub async fn role_balances(conn: &mut PgConnection, player: PlayerId) -> Result<Vec<RoleBalance>, sqlx::Error> {
+pub async fn role_balances(
+    conn: &mut PgConnection,
+    player: PlayerId,
+) -> Result<Vec<RoleBalance>, sqlx::Error> {
     let rows = sqlx::query!(
         "select pool_id, debt, last_role from role_balance where player_id = $1 order by pool_id",
         player.0

@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use sqlx::{PgConnection, PgPool};
 
+use self::store::Happening;
 pub use self::{
     clock::ClockSetting,
     ending::Ending,
@@ -23,7 +24,6 @@ pub use self::{
     hot::HotGames,
     store::MoveRow,
 };
-use self::store::Happening;
 use crate::{
     db,
     ids::{GameId, PlayerId},
@@ -356,8 +356,14 @@ pub async fn offer_draw(
         Some(_) => return Ok(game),
         None => {
             game.draw_offer = Some(role);
-            store::append_event(&mut tx, &mut game, Happening { kind: "draw_offered", role: Some(role) }, None, now)
-                .await?;
+            store::append_event(
+                &mut tx,
+                &mut game,
+                Happening { kind: "draw_offered", role: Some(role) },
+                None,
+                now,
+            )
+            .await?;
             store::update(&mut tx, &game).await?;
         }
     }
@@ -370,7 +376,12 @@ pub async fn offer_draw(
 /// # Errors
 ///
 /// Why it was not done.
-pub async fn clear_draw_offer(db: &PgPool, now: Timestamp, player: PlayerId, id: GameId) -> Result<Game, ActError> {
+pub async fn clear_draw_offer(
+    db: &PgPool,
+    now: Timestamp,
+    player: PlayerId,
+    id: GameId,
+) -> Result<Game, ActError> {
     let mut tx = db.begin().await?;
     let (mut game, role) = hold(&mut tx, player, id).await?;
     if !game.is_ongoing() {
@@ -487,7 +498,12 @@ pub async fn offer_rematch(
 /// # Errors
 ///
 /// When the rematch has begun, or why else it was not done.
-pub async fn withdraw_rematch(db: &PgPool, now: Timestamp, player: PlayerId, id: GameId) -> Result<Game, ActError> {
+pub async fn withdraw_rematch(
+    db: &PgPool,
+    now: Timestamp,
+    player: PlayerId,
+    id: GameId,
+) -> Result<Game, ActError> {
     let mut tx = db.begin().await?;
     let (mut game, role) = hold(&mut tx, player, id).await?;
     if game.is_ongoing() {
@@ -500,8 +516,14 @@ pub async fn withdraw_rematch(db: &PgPool, now: Timestamp, player: PlayerId, id:
         return Ok(game);
     }
     game.rematch_wanted[role] = false;
-    store::append_event(&mut tx, &mut game, Happening { kind: "rematch_withdrawn", role: Some(role) }, None, now)
-        .await?;
+    store::append_event(
+        &mut tx,
+        &mut game,
+        Happening { kind: "rematch_withdrawn", role: Some(role) },
+        None,
+        now,
+    )
+    .await?;
     store::update(&mut tx, &game).await?;
     tx.commit().await?;
     Ok(game)
@@ -519,7 +541,8 @@ pub async fn annul(db: &PgPool, now: Timestamp, id: GameId, why: &str) -> Result
         return Err(ActError::GameNotOver);
     }
     let data = serde_json::json!({ "why": why });
-    store::append_event(&mut tx, &mut game, Happening { kind: "annulled", role: None }, Some(&data), now).await?;
+    store::append_event(&mut tx, &mut game, Happening { kind: "annulled", role: None }, Some(&data), now)
+        .await?;
     store::update(&mut tx, &game).await?;
     tx.commit().await?;
     Ok(())

@@ -348,7 +348,11 @@ pub async fn insert(
 }
 
 /// Seats a player in a live rated real-time game; the database refuses a second one.
-pub async fn take_live_seat(tx: &mut PgConnection, player: PlayerId, game: GameId) -> Result<(), sqlx::Error> {
+pub async fn take_live_seat(
+    tx: &mut PgConnection,
+    player: PlayerId,
+    game: GameId,
+) -> Result<(), sqlx::Error> {
     sqlx::query!("insert into live_seat (player_id, game_id) values ($1, $2)", player.0, game.0)
         .execute(tx)
         .await?;
@@ -363,9 +367,12 @@ pub async fn leave_live_seats(tx: &mut PgConnection, game: GameId) -> Result<(),
 
 /// The live rated real-time game that a player is in.
 pub async fn live_game_of(conn: &mut PgConnection, player: PlayerId) -> Result<Option<GameId>, sqlx::Error> {
-    sqlx::query_scalar!(r#"select game_id as "game_id: GameId" from live_seat where player_id = $1"#, player.0)
-        .fetch_optional(conn)
-        .await
+    sqlx::query_scalar!(
+        r#"select game_id as "game_id: GameId" from live_seat where player_id = $1"#,
+        player.0
+    )
+    .fetch_optional(conn)
+    .await
 }
 
 /// Counts a rated game that begins towards what its players are owed.

@@ -18,7 +18,8 @@ use super::{
 use crate::{
     accounts::{
         self, Accounts, AddressSource, ChangePasswordError, Client, CloseAccountError, DeclareBotError,
-        Drawn, LogInError, Me, PasswordChange, ProfileError, RefreshError, RegisterError, SessionEntry, Tokens,
+        Drawn, LogInError, Me, PasswordChange, ProfileError, RefreshError, RegisterError, SessionEntry,
+        Tokens,
         access::{Claimant, KeyError},
         attempts::{self, TooManyAttempts},
         password::HashError,
@@ -83,7 +84,13 @@ pub struct MeView {
 
 impl From<Me> for MeView {
     fn from(me: Me) -> MeView {
-        MeView { id: me.player_id, username: me.username, bio: me.bio, is_bot: me.is_bot, created_at: me.created_at }
+        MeView {
+            id: me.player_id,
+            username: me.username,
+            bio: me.bio,
+            is_bot: me.is_bot,
+            created_at: me.created_at,
+        }
     }
 }
 
@@ -164,7 +171,10 @@ impl From<Tokens> for TokensView {
 )]
 #[post("/v1/accounts")]
 async fn register(
-    request: HttpRequest, body: Json<RegisterRequest>, db: Data<PgPool>, clock: Data<WallClock>,
+    request: HttpRequest,
+    body: Json<RegisterRequest>,
+    db: Data<PgPool>,
+    clock: Data<WallClock>,
     accounts: Data<Accounts>,
 ) -> Result<HttpResponse, ApiError> {
     let RegisterRequest { username, password } = body.into_inner();
@@ -200,7 +210,11 @@ struct LogInRequest {
 )]
 #[post("/v1/sessions")]
 async fn log_in(
-    request: HttpRequest, body: Json<LogInRequest>, db: Data<PgPool>, clock: Data<WallClock>, accounts: Data<Accounts>,
+    request: HttpRequest,
+    body: Json<LogInRequest>,
+    db: Data<PgPool>,
+    clock: Data<WallClock>,
+    accounts: Data<Accounts>,
 ) -> Result<HttpResponse, ApiError> {
     let LogInRequest { username, password } = body.into_inner();
     let client = client(&request)?;
@@ -231,7 +245,10 @@ struct RefreshRequest {
 )]
 #[post("/v1/sessions/refresh")]
 async fn refresh(
-    request: HttpRequest, body: Json<RefreshRequest>, db: Data<PgPool>, clock: Data<WallClock>,
+    request: HttpRequest,
+    body: Json<RefreshRequest>,
+    db: Data<PgPool>,
+    clock: Data<WallClock>,
     accounts: Data<Accounts>,
 ) -> Result<Json<TokensView>, ApiError> {
     let address = client_address(&request);
@@ -294,7 +311,9 @@ impl SessionList {
 )]
 #[get("/v1/me/sessions")]
 async fn list_sessions(
-    caller: Caller, db: Data<PgPool>, clock: Data<WallClock>,
+    caller: Caller,
+    db: Data<PgPool>,
+    clock: Data<WallClock>,
 ) -> Result<Json<SessionList>, ApiError> {
     let entries = accounts::list_sessions(&db, clock.now(), caller.0.player).await?;
     Ok(Json(SessionList::new(entries, caller.0)))
@@ -311,7 +330,10 @@ async fn list_sessions(
 )]
 #[delete("/v1/me/sessions")]
 async fn end_all_sessions(
-    caller: Caller, db: Data<PgPool>, clock: Data<WallClock>, accounts: Data<Accounts>,
+    caller: Caller,
+    db: Data<PgPool>,
+    clock: Data<WallClock>,
+    accounts: Data<Accounts>,
 ) -> Result<HttpResponse, ApiError> {
     accounts.end_all_sessions(&db, clock.now(), caller.0).await?;
     Ok(HttpResponse::NoContent().finish())
@@ -331,7 +353,11 @@ async fn end_all_sessions(
 )]
 #[delete("/v1/me/sessions/{id}")]
 async fn end_session(
-    caller: Caller, path: Path<String>, db: Data<PgPool>, clock: Data<WallClock>, accounts: Data<Accounts>,
+    caller: Caller,
+    path: Path<String>,
+    db: Data<PgPool>,
+    clock: Data<WallClock>,
+    accounts: Data<Accounts>,
 ) -> Result<HttpResponse, ApiError> {
     let session = session_of(&path, caller.0)?;
     accounts.end_session(&db, clock.now(), caller.0, session).await?;
@@ -373,7 +399,9 @@ struct UpdateMeRequest {
 )]
 #[patch("/v1/me")]
 async fn update_me(
-    caller: Caller, body: Json<UpdateMeRequest>, db: Data<PgPool>,
+    caller: Caller,
+    body: Json<UpdateMeRequest>,
+    db: Data<PgPool>,
 ) -> Result<Json<MeView>, ApiError> {
     Ok(Json(accounts::update_profile(&db, caller.0.player, body.bio.as_deref()).await?.into()))
 }
@@ -402,7 +430,11 @@ struct CloseAccountRequest {
 )]
 #[delete("/v1/me")]
 async fn close_account(
-    caller: Caller, request: HttpRequest, body: Json<CloseAccountRequest>, db: Data<PgPool>, clock: Data<WallClock>,
+    caller: Caller,
+    request: HttpRequest,
+    body: Json<CloseAccountRequest>,
+    db: Data<PgPool>,
+    clock: Data<WallClock>,
     accounts: Data<Accounts>,
 ) -> Result<HttpResponse, ApiError> {
     let password = body.into_inner().password;
@@ -442,7 +474,11 @@ impl From<ChangePasswordRequest> for PasswordChange {
 )]
 #[put("/v1/me/password")]
 async fn change_password(
-    caller: Caller, request: HttpRequest, body: Json<ChangePasswordRequest>, db: Data<PgPool>, clock: Data<WallClock>,
+    caller: Caller,
+    request: HttpRequest,
+    body: Json<ChangePasswordRequest>,
+    db: Data<PgPool>,
+    clock: Data<WallClock>,
     accounts: Data<Accounts>,
 ) -> Result<HttpResponse, ApiError> {
     let change = body.into_inner().into();
@@ -477,7 +513,8 @@ pub fn client_address(request: &HttpRequest) -> String {
 }
 
 fn client(request: &HttpRequest) -> Result<Client, ApiError> {
-    let user_agent = request.headers().get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let user_agent =
+        request.headers().get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     Ok(Client {
         address: client_address(request),
         user_agent: user_agent.chars().filter(|c| !c.is_control()).take(USER_AGENT_CHARS).collect(),
@@ -587,7 +624,9 @@ impl From<CloseAccountError> for ApiError {
     fn from(err: CloseAccountError) -> ApiError {
         match err {
             CloseAccountError::TooManyAttempts(err) => err.into(),
-            CloseAccountError::WrongPassword => ApiError::new(error::WRONG_CREDENTIALS, "the password is wrong"),
+            CloseAccountError::WrongPassword => {
+                ApiError::new(error::WRONG_CREDENTIALS, "the password is wrong")
+            }
             CloseAccountError::Hash(err) => err.into(),
             CloseAccountError::Database(err) => err.into(),
         }

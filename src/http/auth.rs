@@ -40,7 +40,9 @@ pub fn identify(request: &ServiceRequest) -> Identity {
 }
 
 fn verify(request: &ServiceRequest, header: Option<&str>) -> Identity {
-    let Some((scheme, token)) = header.and_then(|text| text.split_once(' ')) else { return Identity::Invalid };
+    let Some((scheme, token)) = header.and_then(|text| text.split_once(' ')) else {
+        return Identity::Invalid;
+    };
     let (Some(tokens), Some(clock)) =
         (request.app_data::<Data<AccessTokens>>(), request.app_data::<Data<WallClock>>())
     else {

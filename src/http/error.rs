@@ -12,6 +12,7 @@ use actix_web::{
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::views::Instant;
 use crate::wall_clock::Timestamp;
 
 /// An entry of the catalogue.
@@ -140,7 +141,7 @@ struct Members {
     #[serde(skip_serializing_if = "Option::is_none")]
     game: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    until: Option<Timestamp>,
+    until: Option<Instant>,
     #[serde(skip_serializing_if = "Option::is_none")]
     retry_after_ms: Option<u64>,
 }
@@ -194,7 +195,7 @@ pub struct ProblemDocument {
     /// When it ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    until: Option<Timestamp>,
+    until: Option<Instant>,
     /// After how many milliseconds to ask again.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
@@ -225,13 +226,19 @@ impl ApiError {
 
     /// One field that is not valid.
     pub fn invalid_field(pointer: impl ToString, detail: impl ToString) -> ApiError {
-        ApiError::invalid_fields(vec![FieldError { pointer: pointer.to_string(), detail: detail.to_string() }])
+        ApiError::invalid_fields(vec![FieldError {
+            pointer: pointer.to_string(),
+            detail: detail.to_string(),
+        }])
     }
 
     /// Some fields that are not valid.
     pub fn invalid_fields(errors: Vec<FieldError>) -> ApiError {
-        let detail =
-            errors.iter().map(|err| format!("{}: {}", err.pointer, err.detail)).collect::<Vec<_>>().join("; ");
+        let detail = errors
+            .iter()
+            .map(|err| format!("{}: {}", err.pointer, err.detail))
+            .collect::<Vec<_>>()
+            .join("; ");
         let mut api_error = ApiError::new(INVALID_FIELDS, detail);
         api_error.members.errors = Some(errors);
         api_error
@@ -257,7 +264,7 @@ impl ApiError {
 
     /// Adds when it ends.
     pub fn until(mut self, until: Timestamp) -> ApiError {
-        self.members.until = Some(until);
+        self.members.until = Some(until.into());
         self
     }
 
@@ -280,7 +287,8 @@ impl ApiError {
 
     /// The whole answer, for the request with this id.
     pub fn render(self, request_id: &str) -> HttpResponse {
-        let mut response = HttpResponse::build(self.status_code());
+        let status = self.status_code();
+        let mut response = HttpResponse::build(status);
         response.insert_header((header::CONTENT_TYPE, "application/problem+json"));
         if let Some(millis) = self.members.retry_after_ms {
             response.insert_header((header::RETRY_AFTER, millis.div_ceil(1000)));
@@ -288,7 +296,7 @@ impl ApiError {
         if let Some(methods) = self.allow {
             response.insert_header((header::ALLOW, methods));
         }
-        if self.status_code() == StatusCode::UNAUTHORIZED {
+        if status == StatusCode::UNAUTHORIZED {
             response.insert_header((header::WWW_AUTHENTICATE, "Bearer realm=\"leveret\""));
         }
         let Members { errors, legal_moves, ply, game, until, retry_after_ms } = self.members;
@@ -333,9 +341,9 @@ impl From<sqlx::Error> for ApiError {
             | sqlx::Error::Tls(_)
             | sqlx::Error::Protocol(_) => true,
             // 08 connection, 40 serialisation and deadlock, 53 resources, 57 operator (shutdown, start-up).
-            sqlx::Error::Database(err) => {
-                err.code().is_some_and(|code| ["08", "40", "53", "57"].iter().any(|class| code.starts_with(class)))
-            }
+            sqlx::Error::Database(err) => err
+                .code()
+                .is_some_and(|code| ["08", "40", "53", "57"].iter().any(|class| code.starts_with(class))),
             _ => false,
         };
         if passing {

@@ -72,11 +72,8 @@ pub async fn finish(
 
 fn count(response: &ServiceResponse, method: &Method, begun: Instant) {
     let route = response.request().match_pattern().unwrap_or_else(|| "none".to_owned());
-    let labels = [
-        ("method", method.to_string()),
-        ("route", route),
-        ("status", response.status().as_str().to_owned()),
-    ];
+    let labels =
+        [("method", method.to_string()), ("route", route), ("status", response.status().as_str().to_owned())];
     metrics::histogram!("leveret_request_seconds", &labels).record(begun.elapsed().as_secs_f64());
 }
 

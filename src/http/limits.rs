@@ -26,8 +26,7 @@ use super::{
     error::{self, ApiError},
 };
 
-type Limiter =
-    RateLimiter<Key, DefaultKeyedStateStore<Key>, DefaultClock, StateInformationMiddleware<<DefaultClock as Clock>::Instant>>;
+type Limiter = RateLimiter<Key, DefaultKeyedStateStore<Key>, DefaultClock, StateInformationMiddleware>;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Key {
@@ -48,7 +47,8 @@ impl Class {
     fn new(name: &'static str, burst: u32, window: Duration) -> Class {
         let burst_size = NonZeroU32::new(burst).unwrap_or(NonZeroU32::MIN);
         let period = (window / burst).max(Duration::from_nanos(1));
-        let quota = Quota::with_period(period).map_or(Quota::per_second(burst_size), |quota| quota.allow_burst(burst_size));
+        let quota = Quota::with_period(period)
+            .map_or(Quota::per_second(burst_size), |quota| quota.allow_burst(burst_size));
         let limiter = DefaultKeyedRateLimiter::keyed(quota).with_middleware::<StateInformationMiddleware>();
         Class { name, burst, window, limiter }
     }
@@ -103,9 +103,12 @@ impl Limits {
             }
         };
         match class.limiter.check_key(&key) {
-            Ok(state) => {
-                Ok(Some(Headers { name: class.name, burst: class.burst, window: class.window, left: state.remaining_burst_capacity() }))
-            }
+            Ok(state) => Ok(Some(Headers {
+                name: class.name,
+                burst: class.burst,
+                window: class.window,
+                left: state.remaining_burst_capacity(),
+            })),
             Err(refusal) => {
                 let wait = refusal.wait_time_from(self.clock.now());
                 let millis = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).max(1);

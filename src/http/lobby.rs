@@ -27,8 +27,8 @@ use crate::{
     ids::{ChallengeId, GameId, PlayerId},
     lobby::{
         challenges::{
-            self, Accepted, AnswerError, Challenge, ChallengeError, ChallengeStatus, NewChallenge, Repeatable,
-            RoleWish,
+            self, Accepted, AnswerError, Challenge, ChallengeError, ChallengeStatus, NewChallenge,
+            Repeatable, RoleWish,
         },
         matchmaker::Matchmaker,
         pools::{self, BusyPool},
@@ -357,7 +357,9 @@ fn escaped(member: &str) -> String {
 
 async fn player_of(db: &PgPool, name: &str) -> Result<PlayerId, ApiError> {
     let player = accounts::find_player(db, name).await?.filter(|player| !player.banned);
-    player.map(|player| player.player_id).ok_or_else(|| ApiError::invalid_field("/opponent", "there is no such player"))
+    player
+        .map(|player| player.player_id)
+        .ok_or_else(|| ApiError::invalid_field("/opponent", "there is no such player"))
 }
 
 /// What became of a challenge.
@@ -385,7 +387,10 @@ struct ChallengeView {
     id: ChallengeId,
     status: ChallengeStatusName,
     /// Where others find it; null for one to a named player.
-    #[schema(required = true, example = "https://play.example/v1/challenges/0199f3a0-5c1e-7b3a-9d2e-6a1f0c4b8e21")]
+    #[schema(
+        required = true,
+        example = "https://play.example/v1/challenges/0199f3a0-5c1e-7b3a-9d2e-6a1f0c4b8e21"
+    )]
     link: Option<String>,
     /// The game, when accepted.
     #[schema(required = true)]
@@ -428,7 +433,8 @@ impl ChallengeView {
         ChallengeView {
             id: challenge.id,
             status,
-            link: to_anyone.then(|| format!("{}/v1/challenges/{}", url.0.trim_end_matches('/'), challenge.id)),
+            link: to_anyone
+                .then(|| format!("{}/v1/challenges/{}", url.0.trim_end_matches('/'), challenge.id)),
             game,
             challenger: name_or_closed(challenge.challenger_name),
             opponent: (!to_anyone).then(|| name_or_closed(challenge.opponent_name)),
@@ -482,7 +488,9 @@ async fn create_challenge(
 fn not_made(err: ChallengeError, now: Timestamp) -> ApiError {
     match err {
         ChallengeError::Oneself => ApiError::invalid_field("/opponent", err),
-        ChallengeError::Clock(member, allowed) => ApiError::invalid_field(format!("/clock/{member}"), allowed),
+        ChallengeError::Clock(member, allowed) => {
+            ApiError::invalid_field(format!("/clock/{member}"), allowed)
+        }
         ChallengeError::RatedRole => ApiError::invalid_field("/role", err),
         ChallengeError::RatedRules(_) => ApiError::invalid_field("/rules", err),
         ChallengeError::RatedClock(_) => ApiError::invalid_field("/clock", err),
@@ -586,7 +594,9 @@ async fn accept_challenge(
         Accepted::Now(game) => (HttpResponse::Created(), game),
         Accepted::Already(game) => (HttpResponse::Ok(), game),
     };
-    let game = games::find(&db, game).await?.ok_or_else(|| ApiError::internal("an accepted challenge has no game"))?;
+    let game = games::find(&db, game)
+        .await?
+        .ok_or_else(|| ApiError::internal("an accepted challenge has no game"))?;
     Ok(response.insert_header((LOCATION, format!("/v1/games/{}", game.id))).json(GameView::of(&game, now)))
 }
 
@@ -595,13 +605,17 @@ impl From<AnswerError> for ApiError {
         match err {
             AnswerError::NoSuchChallenge => no_such_challenge(),
             AnswerError::NotYours(_) => ApiError::new(error::NOT_YOUR_CHALLENGE, err),
-            AnswerError::Over(ChallengeStatus::Accepted(game)) => ApiError::new(error::CHALLENGE_OVER, err).game(game),
+            AnswerError::Over(ChallengeStatus::Accepted(game)) => {
+                ApiError::new(error::CHALLENGE_OVER, err).game(game)
+            }
             AnswerError::Over(_) => ApiError::new(error::CHALLENGE_OVER, err),
             AnswerError::PoolClosed(_) => ApiError::new(error::POOL_CLOSED, err),
             AnswerError::YouPlay(Some(game)) | AnswerError::TheyPlay(Some(game)) => {
                 ApiError::new(error::ALREADY_PLAYING, err).game(game)
             }
-            AnswerError::YouPlay(None) | AnswerError::TheyPlay(None) => ApiError::new(error::ALREADY_PLAYING, err),
+            AnswerError::YouPlay(None) | AnswerError::TheyPlay(None) => {
+                ApiError::new(error::ALREADY_PLAYING, err)
+            }
             AnswerError::Database(err) => err.into(),
         }
     }

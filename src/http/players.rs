@@ -139,7 +139,7 @@ async fn show_player(
         username: player.username,
         bio: player.bio,
         bot: player.is_bot,
-        banned: player.is_banned,
+        banned: player.banned,
         created_at: player.created_at.into(),
         ratings: ratings.into_iter().map(|rating| RatingView::of(rating, clock.now())).collect(),
         roles: roles.into_iter().map(role).collect(),
@@ -164,7 +164,10 @@ async fn list_ratings(
     let player = named(&db, &name).await?;
     let ratings = ratings::history::ratings(&mut *db.acquire().await?, player.player_id).await?;
     let now = clock.now();
-    Ok(Json(List { items: ratings.into_iter().map(|rating| RatingView::of(rating, now)).collect(), next: None }))
+    Ok(Json(List {
+        items: ratings.into_iter().map(|rating| RatingView::of(rating, now)).collect(),
+        next: None,
+    }))
 }
 
 /// One change of a rating.
@@ -251,7 +254,8 @@ async fn rating_history(
             let (db, pool) = (db.clone(), pool.clone());
             async move {
                 let changes = changes(&db, player, &pool, before, 200).await?;
-                let next = (changes.len() == 200).then(|| changes.last().map(|change| change.settled)).flatten();
+                let next =
+                    (changes.len() == 200).then(|| changes.last().map(|change| change.settled)).flatten();
                 Ok((changes.into_iter().map(ChangeView::from).collect(), next))
             }
         });
@@ -309,7 +313,8 @@ fn tallies(rows: Vec<Tally>) -> Vec<TallyView> {
             let by_role = BothRoles { hounds: ScoreView::default(), hare: ScoreView::default() };
             views.push(TallyView { pool: row.pool.clone(), variant, by_role });
         }
-        let Some(view) = views.iter_mut().find(|view| view.pool == row.pool && view.variant == variant) else {
+        let Some(view) = views.iter_mut().find(|view| view.pool == row.pool && view.variant == variant)
+        else {
             continue;
         };
         let score = ScoreView { wins: row.wins, draws: row.draws, losses: row.losses };

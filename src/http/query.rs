@@ -1,12 +1,13 @@
-//! What lists, exports and polling have in common: pages, cursors, ETags, NDJSON, idempotency keys.
+//! What endpoints have in common in how they are asked and how they answer: pages, ETags, Idempotency-Keys.
 
-use std::{fmt::Write, future::Future, str::FromStr};
+use std::{future::Future, str::FromStr};
 
 use actix_web::{
     HttpRequest, HttpResponse,
-    http::header::{self, HeaderValue},
+    http::header::{ACCEPT, CACHE_CONTROL, ETAG, IF_NONE_MATCH, LINK},
     web::Bytes,
 };
+use base64::{Engine, prelude::BASE64_URL_SAFE_NO_PAD};
 use futures_util::{Stream, stream};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -14,31 +15,34 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::error::{self, ApiError};
 
-const DEFAULT_LIMIT: i64 = 50;
-const MOST: i64 = 200;
+const DEFAULT_LIMIT: u16 = 50;
+const GREATEST_LIMIT: u16 = 200;
+const IDEMPOTENCY_KEY_CHARS: usize = 64;
 
-/// Which part of a list is wanted.
+/// Which page of a list is wanted.
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct Page {
-    /// How many, 1 to 200 (default 50).
+    /// How many items at most
     #[param(minimum = 1, maximum = 200, default = 50)]
     pub limit: Option<u16>,
-    /// `next` of the page before.
+    /// Where to go on: `next` of the page before
     pub cursor: Option<String>,
 }
 
 impl Page {
-    /// How many are wanted.
+    /// How many items are wanted.
     ///
     /// # Errors
     ///
-    /// When it is not from 1 to 200.
+    /// When it is not 1 to 200.
     pub fn limit(&self) -> Result<i64, ApiError> {
-        match self.limit.map_or(DEFAULT_LIMIT, i64::from) {
-            limit @ 1..=MOST => Ok(limit),
-            _ => Err(ApiError::new(error::MALFORMED_REQUEST, "limit must be from 1 to 200")),
+        let limit = self.limit.unwrap_or(DEFAULT_LIMIT);
+        if (1..=GREATEST_LIMIT).contains(&limit) {
+            Ok(limit.into())
+        } else {
+            Err(ApiError::new(error::MALFORMED_REQUEST, "limit must be 1 to 200"))
         }
     }
 
@@ -48,62 +52,125 @@ impl Page {
     ///
     /// When the cursor is not one that a page has told.
     pub fn after<T: FromStr>(&self) -> Result<Option<T>, ApiError> {
-        let refused =
-            |_| ApiError::new(error::MALFORMED_REQUEST, "cursor must be 'next' of the page before, unchanged");
+        let refused = |_| {
+            ApiError::new(error::MALFORMED_REQUEST, "cursor must be 'next' of the page before, unchanged")
+        };
         self.cursor.as_deref().map(|cursor| cursor.parse::<T>().map_err(refused)).transpose()
     }
 }
 
-/// A page of a list.
+/// One page of a list.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct List<T> {
-    /// What is on this page.
+pub struct List<T: ToSchema> {
+    /// The items of this page.
     pub items: Vec<T>,
-    /// The cursor of the next page; null on the last one.
-    #[schema(required = true)]
+    /// The `cursor` of the next page; null at the end.
     pub next: Option<String>,
 }
 
-/// Answers a page, with the address of the next one in the Link header.
-pub fn list_response<T: Serialize>(request: &HttpRequest, list: List<T>) -> HttpResponse {
+/// Answers one page, and links to the next.
+pub fn list_response<T: Serialize + ToSchema>(request: &HttpRequest, list: List<T>) -> HttpResponse {
     let mut response = HttpResponse::Ok();
     if let Some(next) = &list.next {
-        let kept = request.query_string().split('&').filter(|part| !part.is_empty() && !part.starts_with("cursor="));
-        let query: String = kept.fold(String::new(), |query, part| query + part + "&");
-        response.insert_header((header::LINK, format!("<{}?{query}cursor={next}>; rel=\"next\"", request.path())));
+        let link = format!("<{}>; rel=\"next\"", next_page(request, next));
+        response.insert_header((LINK, link));
     }
     response.json(list)
 }
 
-/// Whether the client has what this ETag stands for.
-pub fn has_etag(request: &HttpRequest, etag: &str) -> bool {
-    let Some(known) = request.headers().get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok()) else {
-        return false;
-    };
-    known.split(',').map(str::trim).any(|known| known == "*" || known.trim_start_matches("W/") == etag)
+/// The same question, for the page that begins at this cursor.
+fn next_page(request: &HttpRequest, cursor: &str) -> String {
+    let same =
+        request.query_string().split('&').filter(|pair| !pair.is_empty() && !pair.starts_with("cursor="));
+    let cursor = format!("cursor={}", percent_encoded(cursor));
+    let query = same.chain([cursor.as_str()]).collect::<Vec<_>>().join("&");
+    format!("{}?{query}", request.path())
 }
 
-/// Answers something that seldom changes, with an ETag over its text.
-pub fn etag_response<T: Serialize>(request: &HttpRequest, max_age_s: u32, shown: &T) -> HttpResponse {
-    let Ok(body) = serde_json::to_vec(shown) else {
-        return actix_web::ResponseError::error_response(&ApiError::of(error::INTERNAL));
+fn percent_encoded(text: &str) -> String {
+    let encode = |byte: u8| match byte {
+        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
     };
-    let mut etag = String::from("\"");
-    for byte in &Sha256::digest(&body)[..12] {
-        // Writing to a string cannot fail.
-        let _ = write!(etag, "{byte:02x}");
+    text.bytes().map(encode).collect()
+}
+
+/// Answers something that is polled: with an ETag, and 304 to whoever has it already. Caches must ask again
+/// each time.
+pub fn etag_response(request: &HttpRequest, view: &impl Serialize) -> HttpResponse {
+    with_etag(request, view, "no-cache")
+}
+
+/// Answers something that never changes while this program runs: with an ETag, and good for an hour.
+pub fn static_response(request: &HttpRequest, view: &impl Serialize) -> HttpResponse {
+    with_etag(request, view, "public, max-age=3600")
+}
+
+fn with_etag(request: &HttpRequest, view: &impl Serialize, cache_control: &'static str) -> HttpResponse {
+    let body = match serde_json::to_string(view) {
+        Ok(body) => body,
+        Err(err) => return HttpResponse::from_error(ApiError::internal(err)),
+    };
+    bytes_response(request, "application/json", body.into(), cache_control)
+}
+
+/// Answers ready-made content with an ETag.
+pub fn bytes_response(
+    request: &HttpRequest,
+    content_type: &'static str,
+    body: actix_web::web::Bytes,
+    cache_control: &'static str,
+) -> HttpResponse {
+    let digest = Sha256::digest(&body);
+    let etag = format!("\"{}\"", BASE64_URL_SAFE_NO_PAD.encode(&digest[..16]));
+    if has_etag(request, &etag) {
+        return HttpResponse::NotModified()
+            .insert_header((ETAG, etag))
+            .insert_header((CACHE_CONTROL, cache_control))
+            .finish();
     }
-    etag.push('"');
-    let mut response = if has_etag(request, &etag) { HttpResponse::NotModified() } else { HttpResponse::Ok() };
-    response.insert_header((header::ETAG, etag.as_str()));
-    response.insert_header((header::CACHE_CONTROL, format!("public, max-age={max_age_s}")));
-    if has_etag(request, &etag) { response.finish() } else { response.content_type("application/json").body(body) }
+    HttpResponse::Ok()
+        .insert_header((ETAG, etag))
+        .insert_header((CACHE_CONTROL, cache_control))
+        .content_type(content_type)
+        .body(body)
+}
+
+/// Whether If-None-Match names this ETag. The comparison is the weak one, as RFC 9110 has it for this header.
+pub fn has_etag(request: &HttpRequest, etag: &str) -> bool {
+    let fields = request.headers().get_all(IF_NONE_MATCH).filter_map(|value| value.to_str().ok());
+    fields
+        .flat_map(|field| field.split(','))
+        .map(str::trim)
+        .any(|candidate| candidate == "*" || candidate.strip_prefix("W/").unwrap_or(candidate) == etag)
+}
+
+/// The request's Idempotency-Key, if it has one.
+///
+/// # Errors
+///
+/// When it is not 1 to 64 visible ASCII characters, or there is more than one.
+pub fn idempotency_key(request: &HttpRequest) -> Result<Option<String>, ApiError> {
+    let mut keys = request.headers().get_all("idempotency-key");
+    let Some(key) = keys.next() else { return Ok(None) };
+    let visible = key.to_str().ok().filter(|text| {
+        (1..=IDEMPOTENCY_KEY_CHARS).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
+    });
+    match (visible, keys.next()) {
+        (Some(text), None) => Ok(Some(text.to_owned())),
+        _ => Err(ApiError::new(
+            error::MALFORMED_REQUEST,
+            "the Idempotency-Key must be 1 to 64 visible ASCII characters, and there may be one only",
+        )),
+    }
 }
 
 /// Whether the client asks for this type by name.
 pub fn accepts(request: &HttpRequest, media_type: &str) -> bool {
-    let accept = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or("");
-    accept.split(',').any(|part| part.split(';').next().is_some_and(|name| name.trim() == media_type))
+    let fields = request.headers().get_all(ACCEPT).filter_map(|value| value.to_str().ok());
+    fields
+        .flat_map(|field| field.split(','))
+        .any(|part| part.split(';').next().is_some_and(|name| name.trim().eq_ignore_ascii_case(media_type)))
 }
 
 /// A body of one JSON object a line, fetched page by page, so that its length costs no memory. `page` is asked for
@@ -118,36 +185,18 @@ where
 {
     stream::unfold((page, Some(None)), |(page, cursor)| async move {
         let cursor = cursor?;
-        let chunk = match page(cursor).await {
-            Ok((items, next)) => {
-                let mut lines = Vec::new();
-                for item in &items {
-                    if let Err(err) = serde_json::to_writer(&mut lines, item) {
-                        return Some((Err(ApiError::internal(err).into()), (page, None)));
-                    }
-                    lines.push(b'\n');
-                }
-                (Ok(Bytes::from(lines)), (page, next.map(Some)))
-            }
-            Err(err) => (Err(err.into()), (page, None)),
-        };
-        Some(chunk)
+        match page(cursor).await.and_then(|(items, next)| Ok((lines(&items)?, next))) {
+            Ok((lines, next)) => Some((Ok(lines), (page, next.map(Some)))),
+            Err(err) => Some((Err(err.into()), (page, None))),
+        }
     })
 }
 
-/// The Idempotency-Key header.
-///
-/// # Errors
-///
-/// When it is not 1 to 64 printable ASCII characters.
-pub fn idempotency_key(request: &HttpRequest) -> Result<Option<String>, ApiError> {
-    let Some(value) = request.headers().get("idempotency-key") else { return Ok(None) };
-    let readable = |value: &HeaderValue| {
-        let text = value.to_str().ok()?;
-        let fits = (1..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
-        fits.then(|| text.to_owned())
-    };
-    let refused =
-        || ApiError::new(error::MALFORMED_REQUEST, "Idempotency-Key must be 1 to 64 printable ASCII characters");
-    readable(value).map(Some).ok_or_else(refused)
+fn lines<T: Serialize>(items: &[T]) -> Result<Bytes, ApiError> {
+    let mut lines = Vec::new();
+    for item in items {
+        serde_json::to_writer(&mut lines, item).map_err(ApiError::internal)?;
+        lines.push(b'\n');
+    }
+    Ok(lines.into())
 }

@@ -323,7 +323,11 @@ fn rated_pool(pools: &[Pool], new: &NewChallenge) -> Result<String, ChallengeErr
     }
     let names = |pools: Vec<&&Pool>| {
         let names: Vec<_> = pools.into_iter().map(|pool| format!("/v1/pools/{}", pool.id)).collect();
-        if names.is_empty() { "there is none of this variant".to_owned() } else { format!("see {}", names.join(", ")) }
+        if names.is_empty() {
+            "there is none of this variant".to_owned()
+        } else {
+            format!("see {}", names.join(", "))
+        }
     };
     let same_rules: Vec<_> = open.iter().filter(|pool| pool.rules == new.rules).collect();
     if same_rules.is_empty() {
@@ -450,7 +454,11 @@ pub async fn accept(
         Err(CreateError::AlreadyPlaying(busy)) => {
             tx.rollback().await?;
             let other = games::live_game_of(&mut conn, busy).await?;
-            return Err(if busy == player { AnswerError::YouPlay(other) } else { AnswerError::TheyPlay(other) });
+            return Err(if busy == player {
+                AnswerError::YouPlay(other)
+            } else {
+                AnswerError::TheyPlay(other)
+            });
         }
         Err(CreateError::Database(err)) => return Err(err.into()),
     }
@@ -740,7 +748,11 @@ async fn known(
     challenge.filter(|challenge| challenge.may_be_seen_by(Some(player))).ok_or(AnswerError::NoSuchChallenge)
 }
 
-async fn read(db: &mut PgConnection, id: ChallengeId, now: Timestamp) -> Result<Option<Challenge>, sqlx::Error> {
+async fn read(
+    db: &mut PgConnection,
+    id: ChallengeId,
+    now: Timestamp,
+) -> Result<Option<Challenge>, sqlx::Error> {
     let row = sqlx::query_as!(
         ChallengeRow,
         r#"

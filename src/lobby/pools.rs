@@ -247,7 +247,8 @@ pub async fn add(
 }
 
 fn is_pool_id(id: &str) -> bool {
-    (3..=60).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+    (3..=60).contains(&id.len())
+        && id.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
 }
 
 /// Closes a pool and sends away who waits in it; closing it again changes nothing. Answers the pool, if there is
@@ -260,9 +261,10 @@ fn is_pool_id(id: &str) -> bool {
 /// When the database fails.
 pub async fn close(db: &PgPool, id: &str, now: Timestamp) -> Result<Option<Pool>, sqlx::Error> {
     let mut tx = db.begin().await?;
-    let closed = sqlx::query!("update pool set closed_at = $2 where pool_id = $1 and closed_at is null", id, now)
-        .execute(&mut *tx)
-        .await?;
+    let closed =
+        sqlx::query!("update pool set closed_at = $2 where pool_id = $1 and closed_at is null", id, now)
+            .execute(&mut *tx)
+            .await?;
     sqlx::query!(
         "
         update ticket

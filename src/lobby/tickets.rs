@@ -289,7 +289,11 @@ async fn has_company(db: &mut PgConnection, player: PlayerId, pool: &str) -> Res
     .await
 }
 
-async fn aborts(db: &mut PgConnection, player: PlayerId, now: Timestamp) -> Result<Vec<Timestamp>, sqlx::Error> {
+async fn aborts(
+    db: &mut PgConnection,
+    player: PlayerId,
+    now: Timestamp,
+) -> Result<Vec<Timestamp>, sqlx::Error> {
     sqlx::query_scalar!(
         "
         select aborted_at

@@ -89,7 +89,12 @@ pub async fn page(
                 games: ByRole { hounds: row.hounds_games, hare: row.hare_games },
                 last_rated_at: row.last_rated_at,
             };
-            Place { player: row.player_id, username: row.username, rating: stored.as_of(now), games: stored.games }
+            Place {
+                player: row.player_id,
+                username: row.username,
+                rating: stored.as_of(now),
+                games: stored.games,
+            }
         })
         .filter(|place| place.rating.rd <= HIGHEST_RD)
         .collect();

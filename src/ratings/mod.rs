@@ -75,7 +75,8 @@ impl StoredRating {
 
     /// The rating as of `now`: idle time makes it less certain.
     pub fn as_of(&self, now: Timestamp) -> Rating {
-        let days = self.last_rated_at.map_or(0.0, |last| (now - last).num_milliseconds() as f64 / 86_400_000.0);
+        let days =
+            self.last_rated_at.map_or(0.0, |last| (now - last).num_milliseconds() as f64 / 86_400_000.0);
         self.rating.after_idle(days).quantised()
     }
 }
@@ -198,7 +199,11 @@ pub struct Published {
 /// # Errors
 ///
 /// When the database fails.
-pub async fn publish_offset(db: &PgPool, pool: &str, now: Timestamp) -> Result<Option<Published>, sqlx::Error> {
+pub async fn publish_offset(
+    db: &PgPool,
+    pool: &str,
+    now: Timestamp,
+) -> Result<Option<Published>, sqlx::Error> {
     let mut tx = db.begin().await?;
     let samples: Vec<Sample> = store::offset_samples(&mut tx, pool).await?;
     let Some(fit) = offset::fit(&samples) else { return Ok(None) };

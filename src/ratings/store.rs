@@ -200,7 +200,9 @@ pub async fn current_offset(
     )
     .fetch_optional(conn)
     .await?;
-    Ok(row.map_or((None, RoleOffset::ZERO), |row| (Some(row.role_offset_id), RoleOffset { a: row.a, b: row.b })))
+    Ok(row.map_or((None, RoleOffset::ZERO), |row| {
+        (Some(row.role_offset_id), RoleOffset { a: row.a, b: row.b })
+    }))
 }
 
 /// The last games of two established players, oldest first.
@@ -225,18 +227,16 @@ pub async fn offset_samples(conn: &mut PgConnection, pool: &str) -> Result<Vec<S
     .await?;
     let mut samples: Vec<Sample> = rows
         .into_iter()
-        .map(|row| {
-            Sample {
-                before: ByRole {
-                    hounds: Rating {
-                        rating: row.hounds_rating,
-                        rd: row.hounds_rd,
-                        volatility: row.hounds_volatility,
-                    },
-                    hare: Rating { rating: row.hare_rating, rd: row.hare_rd, volatility: row.hare_volatility },
+        .map(|row| Sample {
+            before: ByRole {
+                hounds: Rating {
+                    rating: row.hounds_rating,
+                    rd: row.hounds_rd,
+                    volatility: row.hounds_volatility,
                 },
-                score: row.score,
-            }
+                hare: Rating { rating: row.hare_rating, rd: row.hare_rd, volatility: row.hare_volatility },
+            },
+            score: row.score,
         })
         .collect();
     samples.reverse();

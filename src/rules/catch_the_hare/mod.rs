@@ -58,7 +58,7 @@ impl Game {
         let plies_since_capture = self.since_capture.len() - 1;
         if standings >= REPETITION_LIMIT {
             Some(Reason::Repetition)
-        } else if plies_since_capture >= NO_PROGRESS_LIMIT.into() {
+        } else if plies_since_capture >= usize::from(NO_PROGRESS_LIMIT) {
             Some(Reason::NoProgress)
         } else {
             None

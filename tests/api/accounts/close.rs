@@ -15,7 +15,10 @@ async fn a_closed_account_is_gone_but_its_name_stays_taken() {
         let token = json!({"refresh_token": tokens["refresh_token"]});
         app.anonymous().post("/v1/sessions/refresh", token).await.refused(401, "refresh-token-invalid");
     }
-    app.anonymous().post("/v1/sessions", credentials("ann", PASSWORD)).await.refused(401, "wrong-credentials");
+    app.anonymous()
+        .post("/v1/sessions", credentials("ann", PASSWORD))
+        .await
+        .refused(401, "wrong-credentials");
     app.anonymous().post("/v1/accounts", credentials("Ann", PASSWORD)).await.refused(409, "username-taken");
     assert!(leveret::accounts::find_player(&app.db, "ann").await.unwrap().is_none());
 }
@@ -44,7 +47,9 @@ async fn what_tells_who_it_was_is_deleted() {
 async fn closing_needs_the_password() {
     let app = TestApp::start().await;
     let ann = bearer(&app, &sign_up(&app, "ann").await);
-    ann.delete_with("/v1/me", json!({"password": "not-the-password"})).await.refused(401, "wrong-credentials");
+    ann.delete_with("/v1/me", json!({"password": "not-the-password"}))
+        .await
+        .refused(401, "wrong-credentials");
     ann.delete_with("/v1/me", json!({})).await.refused(400, "malformed-request");
     ann.get("/v1/me").await.ok(200);
 }

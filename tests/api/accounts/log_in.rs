@@ -25,7 +25,9 @@ async fn an_unknown_user_and_a_wrong_password_get_the_same_answer() {
     sign_up(&app, "ann").await;
 
     let mut answers = Vec::new();
-    for (name, password) in [("ann", WRONG), ("nobody9", WRONG), ("not a name", WRONG), ("ann", ""), ("\0", "\0")] {
+    for (name, password) in
+        [("ann", WRONG), ("nobody9", WRONG), ("not a name", WRONG), ("ann", ""), ("\0", "\0")]
+    {
         let reply = app.anonymous().post("/v1/sessions", credentials(name, password)).await;
         let mut problem = reply.refused(401, "wrong-credentials");
         problem["instance"] = json!("");
@@ -84,7 +86,10 @@ async fn attempts_on_an_account_are_limited_until_the_time_that_is_told() {
     let app = TestApp::start_with(|settings| settings.rate_limits = "on".to_owned()).await;
     sign_up(&app, "ann").await;
     for _ in 0..10 {
-        app.anonymous().post("/v1/sessions", credentials("ann", WRONG)).await.refused(401, "wrong-credentials");
+        app.anonymous()
+            .post("/v1/sessions", credentials("ann", WRONG))
+            .await
+            .refused(401, "wrong-credentials");
     }
 
     let reply = app.anonymous().post("/v1/sessions", credentials("ann", PASSWORD)).await;
@@ -98,9 +103,15 @@ async fn attempts_on_an_account_are_limited_until_the_time_that_is_told() {
 async fn an_unknown_account_is_limited_like_a_known_one() {
     let app = TestApp::start_with(|settings| settings.rate_limits = "on".to_owned()).await;
     for _ in 0..10 {
-        app.anonymous().post("/v1/sessions", credentials("nobody9", WRONG)).await.refused(401, "wrong-credentials");
+        app.anonymous()
+            .post("/v1/sessions", credentials("nobody9", WRONG))
+            .await
+            .refused(401, "wrong-credentials");
     }
-    app.anonymous().post("/v1/sessions", credentials("nobody9", WRONG)).await.refused(429, "too-many-requests");
+    app.anonymous()
+        .post("/v1/sessions", credentials("nobody9", WRONG))
+        .await
+        .refused(429, "too-many-requests");
 }
 
 #[tokio::test]

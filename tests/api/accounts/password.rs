@@ -18,7 +18,10 @@ async fn changing_the_password_ends_the_other_sessions() {
 
     bearer(&app, &here).get("/v1/me").await.ok(200);
     bearer(&app, &elsewhere).get("/v1/me").await.refused(401, "token-invalid");
-    app.anonymous().post("/v1/sessions", credentials("ann", PASSWORD)).await.refused(401, "wrong-credentials");
+    app.anonymous()
+        .post("/v1/sessions", credentials("ann", PASSWORD))
+        .await
+        .refused(401, "wrong-credentials");
     app.anonymous().post("/v1/sessions", credentials("ann", NEW)).await.ok(201);
 }
 

@@ -105,10 +105,11 @@ async fn tokens_are_stored_hashed() {
     let app = TestApp::start().await;
     let first = sign_up(&app, "ann").await;
     let second = refresh(&app, text(&first, "refresh_token")).await.ok(200);
-    let stored: Vec<String> = sqlx::query_scalar("select encode(t::text::bytea, 'escape') from refresh_token t")
-        .fetch_all(&app.db)
-        .await
-        .unwrap();
+    let stored: Vec<String> =
+        sqlx::query_scalar("select encode(t::text::bytea, 'escape') from refresh_token t")
+            .fetch_all(&app.db)
+            .await
+            .unwrap();
     assert_eq!(stored.len(), 2);
     for token in [&first, &second] {
         assert!(!stored.concat().contains(text(token, "refresh_token")));
@@ -173,10 +174,11 @@ async fn db_wait_for_waiters(held: &mut PgConnection, count: usize) {
 async fn assert_ended(app: &TestApp, tokens: &Value) {
     refresh(app, text(tokens, "refresh_token")).await.refused(401, "refresh-token-invalid");
     bearer(app, tokens).get("/v1/me").await.refused(401, "token-invalid");
-    let reason: Option<String> = sqlx::query_scalar("select end_reason from session where session_id = $1::text::uuid")
-        .bind(text(tokens, "session"))
-        .fetch_one(&app.db)
-        .await
-        .unwrap();
+    let reason: Option<String> =
+        sqlx::query_scalar("select end_reason from session where session_id = $1::text::uuid")
+            .bind(text(tokens, "session"))
+            .fetch_one(&app.db)
+            .await
+            .unwrap();
     assert_eq!(reason.as_deref(), Some("token-reused"));
 }

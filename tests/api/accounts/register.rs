@@ -41,7 +41,9 @@ async fn of_two_who_want_a_name_at_once_one_gets_it() {
 #[tokio::test]
 async fn a_bad_or_reserved_name_is_refused() {
     let app = TestApp::start().await;
-    for name in ["", "an", "abcdefghij01234567890", "a n", "ann/", "änne", "ann\0", "closed", "Guest", "ADMIN"] {
+    for name in
+        ["", "an", "abcdefghij01234567890", "a n", "ann/", "änne", "ann\0", "closed", "Guest", "ADMIN"]
+    {
         let problem = app.anonymous().post("/v1/accounts", credentials(name, PASSWORD)).await;
         let problem = problem.refused(422, "invalid-fields");
         assert_eq!(problem["errors"][0]["pointer"], "/username", "{name:?}");
@@ -52,7 +54,8 @@ async fn a_bad_or_reserved_name_is_refused() {
 async fn a_weak_password_is_refused_with_advice() {
     let app = TestApp::start().await;
     let long = "xk2 ".repeat(33);
-    for password in ["short7c", "password1", "leveretleveret", "xx-MoorHen-99-qq", "meadow\0clover-77", &long] {
+    for password in ["short7c", "password1", "leveretleveret", "xx-MoorHen-99-qq", "meadow\0clover-77", &long]
+    {
         let problem = app.anonymous().post("/v1/accounts", credentials("moorhen", password)).await;
         let problem = problem.refused(422, "invalid-fields");
         assert_eq!(problem["errors"][0]["pointer"], "/password");

@@ -1,0 +1,155 @@
+//! The cluster on disk: made once, in a folder beside its place, and moved there when it is complete.
+
+use std::{
+    fs::{self, DirBuilder, File},
+    io::{self, Write},
+    os::unix::fs::DirBuilderExt,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+};
+
+use super::{
+    Purpose,
+    binaries::Binaries,
+    error::{StartError, last_lines},
+    server_user::ServerUser,
+};
+use crate::dice;
+
+/// The superuser of the cluster.
+pub(super) const SUPERUSER: &str = "postgres";
+
+/// The role and the database of the service.
+pub(super) const SERVICE: &str = "leveret";
+
+const UNFINISHED: &str = "postgres.new-";
+
+/// The cluster's folder in a data folder.
+pub(super) fn folder(data_dir: &Path) -> PathBuf {
+    data_dir.join("postgres")
+}
+
+/// The major version that made the cluster, or nothing when there is none.
+pub(super) fn major_version(pgdata: &Path) -> Result<Option<u32>, StartError> {
+    let path = pgdata.join("PG_VERSION");
+    match fs::read_to_string(&path) {
+        Ok(text) => {
+            let garbled = |_| io::Error::new(io::ErrorKind::InvalidData, "it holds no version");
+            text.trim().parse().map(Some).map_err(garbled).map_err(StartError::files("reading", &path))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(StartError::files("reading", &path)(error)),
+    }
+}
+
+/// Makes the data folder if need be, and sees that the server can get there.
+pub(super) fn make_data_dir(data_dir: &Path, user: &ServerUser, purpose: Purpose) -> Result<(), StartError> {
+    let failed = StartError::files("making", data_dir);
+    if let Some(parent) = data_dir.parent() {
+        fs::create_dir_all(parent).map_err(StartError::files("making", parent))?;
+    }
+    // The server's user passes through, but sees nothing besides its own folders.
+    let mode = if rustix::process::geteuid().is_root() { 0o711 } else { 0o700 };
+    match DirBuilder::new().mode(mode).create(data_dir) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && purpose == Purpose::Service => {}
+        other => other.map_err(failed)?,
+    }
+    user.check_may_enter(data_dir)
+}
+
+/// Makes a cluster with the service's role and database.
+pub(super) fn create(
+    data_dir: &Path,
+    binaries: &Binaries,
+    user: &ServerUser,
+    purpose: Purpose,
+) -> Result<(), StartError> {
+    remove_unfinished(data_dir);
+    // A new name each time: the initdb of a killed process may still be at work in the last one.
+    let building = data_dir.join(format!("{UNFINISHED}{:032x}", dice::roll::<u128>()));
+    DirBuilder::new().mode(0o700).create(&building).map_err(StartError::files("making", &building))?;
+    let built = build(&building, binaries, user, purpose).and_then(|()| {
+        let pgdata = folder(data_dir);
+        fs::rename(&building, &pgdata).map_err(StartError::files("making", &pgdata))?;
+        File::open(data_dir).and_then(|dir| dir.sync_all()).map_err(StartError::files("syncing", data_dir))
+    });
+    if built.is_err() {
+        remove_unfinished(data_dir);
+    }
+    built
+}
+
+fn build(
+    building: &Path,
+    binaries: &Binaries,
+    user: &ServerUser,
+    purpose: Purpose,
+) -> Result<(), StartError> {
+    user.own(building).map_err(StartError::files("handing over", building))?;
+
+    // Texts compare by code point everywhere, so that the order of names does not depend on the machine.
+    let locales: &[&[&str]] = match binaries.major() {
+        17.. => &[&["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]],
+        _ => &[&["--locale=C.UTF-8"], &["--locale=C"]],
+    };
+    for (tried, locale) in locales.iter().enumerate() {
+        let mut initdb = user.command(binaries.initdb());
+        initdb.arg("-D").arg(building).args(*locale).args(["--encoding=UTF8", "--no-sync"]);
+        initdb.args(["--auth-local=trust", "--auth-host=reject"]).arg(format!("--username={SUPERUSER}"));
+        let output = run(&mut initdb, "").map_err(StartError::run(binaries.initdb()))?;
+        if output.status.success() {
+            break;
+        }
+        let output = text_of(&output);
+        if tried + 1 == locales.len() || !output.contains("invalid locale") {
+            return Err(StartError::Create { pgdata: building.to_owned(), output: last_lines(&output) });
+        }
+    }
+
+    // A server for one client on standard input: nothing to connect to, nothing to wait for.
+    let mut single = user.command(binaries.postgres());
+    single.arg("--single").arg("-D").arg(building).args(["-c", "fsync=off", "template1"]);
+    let sql = format!("create role {SERVICE} login\ncreate database {SERVICE} owner {SERVICE}\n");
+    let output = run(&mut single, &sql).map_err(StartError::run(binaries.postgres()))?;
+    let text = text_of(&output);
+    // It goes on after a failed statement, and ends well.
+    if !output.status.success() || text.contains("ERROR:") {
+        return Err(StartError::Create { pgdata: building.to_owned(), output: last_lines(&text) });
+    }
+
+    // So far nothing was synced; now everything is, at once.
+    if purpose == Purpose::Service {
+        let mut sync = user.command(binaries.initdb());
+        sync.arg("--sync-only").arg("-D").arg(building);
+        let output = run(&mut sync, "").map_err(StartError::run(binaries.initdb()))?;
+        if !output.status.success() {
+            let output = last_lines(&text_of(&output));
+            return Err(StartError::Create { pgdata: building.to_owned(), output });
+        }
+    }
+    Ok(())
+}
+
+/// Removes what starts that were killed have left.
+fn remove_unfinished(data_dir: &Path) {
+    for entry in fs::read_dir(data_dir).into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with(UNFINISHED)
+            && let Err(error) = fs::remove_dir_all(entry.path())
+        {
+            tracing::warn!(path = %entry.path().display(), %error, "an unfinished cluster cannot be removed");
+        }
+    }
+}
+
+fn run(command: &mut Command, input: &str) -> io::Result<Output> {
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // A program that does not read has failed, and says why on its other end.
+        let _ = stdin.write_all(input.as_bytes());
+    }
+    child.wait_with_output()
+}
+
+fn text_of(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
