@@ -152,7 +152,7 @@ struct Members {
 pub struct ApiError {
     problem: &'static Problem,
     detail: String,
-    members: Members,
+    members: Box<Members>,
     allow: Option<String>,
 }
 
@@ -205,7 +205,7 @@ pub struct ProblemDocument {
 impl ApiError {
     /// A problem with its own words on what happened this time.
     pub fn new(problem: &'static Problem, detail: impl ToString) -> ApiError {
-        ApiError { problem, detail: detail.to_string(), members: Members::default(), allow: None }
+        ApiError { problem, detail: detail.to_string(), members: Box::default(), allow: None }
     }
 
     /// A problem about which its explanation says it all.
@@ -299,7 +299,7 @@ impl ApiError {
         if status == StatusCode::UNAUTHORIZED {
             response.insert_header((header::WWW_AUTHENTICATE, "Bearer realm=\"leveret\""));
         }
-        let Members { errors, legal_moves, ply, game, until, retry_after_ms } = self.members;
+        let Members { errors, legal_moves, ply, game, until, retry_after_ms } = *self.members;
         let document = ProblemDocument {
             kind: format!("/problems/{}", self.problem.name),
             title: self.problem.title,

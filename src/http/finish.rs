@@ -3,7 +3,7 @@
 use std::{panic::AssertUnwindSafe, time::Instant};
 
 use actix_web::{
-    Error, HttpMessage,
+    Error, HttpMessage, HttpResponse, ResponseError,
     body::{BoxBody, MessageBody},
     dev::{ServiceRequest, ServiceResponse},
     http::{
@@ -27,7 +27,7 @@ use crate::lobby::presence::Presence;
 ///
 /// # Errors
 ///
-/// None: whatever goes wrong becomes an answer.
+/// Where no answer could be made because the request is gone with what failed: an error that is a whole answer.
 pub async fn finish(
     mut request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
@@ -39,15 +39,14 @@ pub async fn finish(
     if asked == Method::HEAD {
         request.head_mut().method = Method::GET;
     }
-    let kept = request.request().clone();
 
     let outcome = AssertUnwindSafe(next.call(request)).catch_unwind().await;
     let response = match outcome {
         Ok(Ok(response)) => response.map_into_boxed_body(),
-        Ok(Err(err)) => ServiceResponse::new(kept, err.error_response()),
+        Ok(Err(err)) => return Err(Unrouted::new(&err, request_id).into()),
         Err(_) => {
             tracing::error!("a handler panicked");
-            ServiceResponse::new(kept, ApiError::of(error::INTERNAL).render(&request_id))
+            return Err(Unrouted { problem: ApiError::of(error::INTERNAL), request_id }.into());
         }
     };
 
@@ -70,6 +69,35 @@ pub async fn finish(
     Ok(response)
 }
 
+/// A failure that has lost its request, with all that its answer needs.
+#[derive(Debug, thiserror::Error)]
+#[error("{problem}")]
+struct Unrouted {
+    problem: ApiError,
+    request_id: String,
+}
+
+impl Unrouted {
+    fn new(err: &Error, request_id: String) -> Unrouted {
+        let problem = err.as_error::<ApiError>().cloned().unwrap_or_else(|| ApiError::internal(err));
+        Unrouted { problem, request_id }
+    }
+}
+
+impl ResponseError for Unrouted {
+    fn status_code(&self) -> StatusCode {
+        self.problem.status_code()
+    }
+
+    fn error_response(&self) -> HttpResponse {
+        let mut response = self.problem.clone().render(&self.request_id);
+        if let Ok(id) = HeaderValue::from_str(&self.request_id) {
+            response.headers_mut().insert(HeaderName::from_static("x-request-id"), id);
+        }
+        response
+    }
+}
+
 fn count(response: &ServiceResponse, method: &Method, begun: Instant) {
     let route = response.request().match_pattern().unwrap_or_else(|| "none".to_owned());
     let labels =
@@ -81,7 +109,7 @@ fn count(response: &ServiceResponse, method: &Method, begun: Instant) {
 ///
 /// # Errors
 ///
-/// When the budget is used up.
+/// Those of what comes after it.
 pub async fn admit(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
@@ -94,10 +122,13 @@ pub async fn admit(
         }
     }
     let headers = match request.app_data::<Data<Limits>>() {
-        Some(limits) => limits.take(&request, identity)?,
+        Some(limits) => match limits.take(&request, identity) {
+            Ok(headers) => headers,
+            Err(refusal) => return Ok(request.error_response(refusal).map_into_right_body()),
+        },
         None => None,
     };
-    let mut response = next.call(request).await?;
+    let mut response = next.call(request).await?.map_into_left_body();
     if let Some(headers) = headers {
         headers.write(response.headers_mut());
     }

@@ -90,7 +90,8 @@ impl PrivatePostgres {
     }
 
     /// Starts a server that may lose its data at any time, for tests. **The whole folder is removed** when the
-    /// process ends or this value is dropped. Any thread may call it. Its URL is the superuser's.
+    /// process ends or this value is dropped. Any thread may call it. The URL is that of the maintenance database,
+    /// where the service's role may make databases.
     ///
     /// # Errors
     ///

@@ -10,7 +10,7 @@ use std::{
 
 use super::{
     Purpose,
-    cluster::{SERVICE, SUPERUSER},
+    cluster::{MAINTENANCE, SERVICE},
     error::StartError,
     server_user::ServerUser,
 };
@@ -71,11 +71,11 @@ impl SocketFolder {
 
     /// The address of the database, with everything in it that variables such as `PGPORT` could alter.
     pub(super) fn url(&self, purpose: Purpose) -> String {
-        let (role, database) = match purpose {
-            Purpose::Service => (SERVICE, SERVICE),
-            Purpose::Tests => (SUPERUSER, SUPERUSER),
+        let database = match purpose {
+            Purpose::Service => SERVICE,
+            Purpose::Tests => MAINTENANCE,
         };
-        let mut url = format!("postgres://{role}@localhost:{PORT}/{database}?host=");
+        let mut url = format!("postgres://{SERVICE}@localhost:{PORT}/{database}?host=");
         for &byte in self.path.as_os_str().as_encoded_bytes() {
             match byte {
                 b'/' | b'-' | b'_' | b'.' | b'~' => url.push(byte.into()),

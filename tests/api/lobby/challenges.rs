@@ -46,7 +46,8 @@ async fn a_challenge_to_anyone_has_a_link_and_anyone_accepts_it() {
 
     let again = ben.post(&format!("{}/accept", path(&challenge)), json!({})).await.ok(200);
     assert_eq!(again["id"], game["id"]);
-    let problem = cat.post(&format!("{}/accept", path(&challenge)), json!({})).await.refused(409, "challenge-over");
+    let problem =
+        cat.post(&format!("{}/accept", path(&challenge)), json!({})).await.refused(409, "challenge-over");
     assert_eq!(problem["game"], game["id"]);
     let shown = ann.get(&path(&challenge)).await.ok(200);
     assert_eq!((&shown["status"], &shown["game"]), (&json!("accepted"), &game["id"]));
@@ -132,7 +133,10 @@ async fn what_is_wrong_with_a_challenge_is_told() {
         (json!({"variant": "hare-and-hounds", "opponent": "nobody"}), "/opponent"),
         (json!({"variant": "hare-and-hounds", "opponent": "Ann"}), "/opponent"),
         (json!({"variant": "hare-and-hounds", "rules": {"hunters": 12}}), "/rules/hunters"),
-        (json!({"variant": "hare-and-hounds", "clock": {"kind": "per_turn", "turn_ms": 1}}), "/clock/turn_ms"),
+        (
+            json!({"variant": "hare-and-hounds", "clock": {"kind": "per_turn", "turn_ms": 1}}),
+            "/clock/turn_ms",
+        ),
         (rated(json!({"role": "hare"})), "/role"),
         (rated(json!({"clock": {"kind": "none"}})), "/clock"),
         (rated(json!({"rules": {"getting_away": "stalling-rule-of-none"}})), "/rules/getting_away"),
@@ -140,7 +144,9 @@ async fn what_is_wrong_with_a_challenge_is_told() {
         let problem = ann.post("/v1/challenges", body.clone()).await.refused(422, "invalid-fields");
         assert_eq!(problem["errors"][0]["pointer"], pointer, "{body}");
     }
-    for body in [json!({}), json!({"variant": "chess"}), json!({"variant": "hare-and-hounds", "rating": 3000})] {
+    for body in
+        [json!({}), json!({"variant": "chess"}), json!({"variant": "hare-and-hounds", "rating": 3000})]
+    {
         ann.post("/v1/challenges", body).await.refused(400, "malformed-request");
     }
     app.anonymous().post("/v1/challenges", json!({})).await.refused(401, "token-missing");
@@ -186,7 +192,9 @@ async fn a_challenge_sent_again_is_the_same_challenge() {
     let first = challenges(&ann, body.clone()).await;
     assert_eq!(challenges(&ann, body).await["id"], first["id"]);
 
-    ann.post("/v1/challenges", json!({"variant": "hare-and-hounds"})).await.refused(409, "idempotency-key-reused");
+    ann.post("/v1/challenges", json!({"variant": "hare-and-hounds"}))
+        .await
+        .refused(409, "idempotency-key-reused");
     assert_eq!(ann.get("/v1/challenges").await.ok(200)["items"].as_array().map(Vec::len), Some(1));
 }
 

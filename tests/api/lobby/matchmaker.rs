@@ -11,7 +11,10 @@ async fn two_who_wait_get_a_rated_game() {
     let game = meet(&app, &ann, &ben).await;
 
     let game = ann.get(&format!("/v1/games/{game}")).await.ok(200);
-    assert_eq!((&game["pool"], &game["rated"], &game["status"]), (&json!("hare-and-hounds"), &json!(true), &json!("ongoing")));
+    assert_eq!(
+        (&game["pool"], &game["rated"], &game["status"]),
+        (&json!("hare-and-hounds"), &json!(true), &json!("ongoing"))
+    );
     let mut names = [&game["players"]["hounds"]["username"], &game["players"]["hare"]["username"]];
     names.sort_unstable_by_key(|name| name.as_str());
     assert_eq!(names, ["ann", "ben"]);
@@ -95,5 +98,9 @@ async fn an_estimate_comes_from_the_last_matches() {
     ann.get(TICKET).await.ok(200);
     joins(&ben, TICKET).await;
     app.match_tickets().await;
-    assert_eq!(joins(&cat, TICKET).await["estimated_wait_ms"], 0, "half of two waits, 0 and 8 s, took no longer");
+    assert_eq!(
+        joins(&cat, TICKET).await["estimated_wait_ms"],
+        0,
+        "half of two waits, 0 and 8 s, took no longer"
+    );
 }

@@ -58,7 +58,8 @@ fn text(value: &Value) -> String {
 /// Holds rows, so that everybody else who wants to change them has to wait.
 async fn db_hold(app: &TestApp, rows: &str) -> Transaction<'static, Postgres> {
     let mut held = app.db.begin().await.expect("a transaction");
-    let found = sqlx::query(AssertSqlSafe(format!("{rows} for update"))).fetch_all(&mut *held).await.expect("rows");
+    let found =
+        sqlx::query(AssertSqlSafe(format!("{rows} for update"))).fetch_all(&mut *held).await.expect("rows");
     assert!(!found.is_empty(), "nothing to hold");
     held
 }

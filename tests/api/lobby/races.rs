@@ -20,8 +20,13 @@ async fn cancel_against_match_has_one_outcome_and_it_is_told() {
         let held = db_hold(&app, TICKETS).await;
         let elsewhere = other.as_player(&ann);
 
-        let (left, (), ()) =
-            tokio::join!(elsewhere.delete(TICKET), async { app.match_tickets().await; }, db_release(&app, held, 2));
+        let (left, (), ()) = tokio::join!(
+            elsewhere.delete(TICKET),
+            async {
+                app.match_tickets().await;
+            },
+            db_release(&app, held, 2)
+        );
 
         let (told, anns, bens) = (left.ok(200), ticket_of(&ann).await, ticket_of(&ben).await);
         assert_eq!((&told["status"], &told["game"]), (&anns["status"], &anns["game"]), "round {round}");
@@ -47,7 +52,9 @@ async fn two_matchers_make_one_game() {
 
         // One matcher waits for the tickets; the other one finds the pool taken, and must not wait.
         tokio::join!(
-            async { app.match_tickets().await; },
+            async {
+                app.match_tickets().await;
+            },
             async {
                 super::db_all_wait(&app.db, 1).await;
                 other.match_tickets().await;
@@ -71,7 +78,8 @@ async fn accept_against_withdraw_has_one_outcome_and_both_are_told() {
     for round in 0..ROUNDS {
         let made = ann.post("/v1/challenges", json!({"variant": "hare-and-hounds"})).await.ok(201);
         let id = text(&made["id"]);
-        let held = db_hold(&app, &format!("select challenge_id from challenge where challenge_id = '{id}'")).await;
+        let held =
+            db_hold(&app, &format!("select challenge_id from challenge where challenge_id = '{id}'")).await;
         let (withdraw, accept) = (format!("/v1/challenges/{id}"), format!("/v1/challenges/{id}/accept"));
 
         let (withdrawn, accepted, ()) =
@@ -100,11 +108,15 @@ async fn of_several_who_accept_at_once_one_plays() {
     for round in 0..ROUNDS {
         let made = ann.post("/v1/challenges", json!({"variant": "hare-and-hounds"})).await.ok(201);
         let id = text(&made["id"]);
-        let held = db_hold(&app, &format!("select challenge_id from challenge where challenge_id = '{id}'")).await;
+        let held =
+            db_hold(&app, &format!("select challenge_id from challenge where challenge_id = '{id}'")).await;
         let accept = format!("/v1/challenges/{id}/accept");
 
-        let (bens, cats, ()) =
-            tokio::join!(ben.post(&accept, json!({})), cat.post(&accept, json!({})), db_release(&app, held, 2));
+        let (bens, cats, ()) = tokio::join!(
+            ben.post(&accept, json!({})),
+            cat.post(&accept, json!({})),
+            db_release(&app, held, 2)
+        );
 
         let mut statuses = [bens.status(), cats.status()];
         statuses.sort_unstable();

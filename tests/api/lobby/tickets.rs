@@ -1,4 +1,8 @@
 use chrono::TimeDelta;
+use leveret::{
+    lobby::{matchmaker::Matchmaker, presence::Presence},
+    wall_clock::Timestamp,
+};
 use serde_json::json;
 
 use super::{DAILY_TICKET, TICKET, abort, joins, meet, ticket_of};
@@ -97,6 +101,40 @@ async fn a_ticket_survives_a_restart() {
 
     assert_eq!(ticket_of(&ann).await["status"], "matched");
     assert_eq!(ticket_of(&ann).await["game"], ticket_of(&ben).await["game"]);
+}
+
+#[tokio::test]
+async fn nobody_loses_a_ticket_because_the_service_was_away() {
+    let app = TestApp::start().await;
+    let (ann, ben) = (app.player("ann").await, app.player("ben").await);
+    joins(&ann, TICKET).await;
+    app.clock.advance(TimeDelta::minutes(5));
+
+    let task = Matchmaker::new(Presence::default()).run(app.db.clone(), app.clock.clone());
+    let task = tokio::spawn(task);
+    db_seen_since(&app, app.clock.now()).await;
+    assert_eq!(ticket_of(&ann).await["status"], "queued");
+
+    task.abort();
+    joins(&ben, TICKET).await;
+    app.match_tickets().await;
+    assert_eq!(ticket_of(&ann).await["status"], "matched");
+}
+
+/// Returns when no ticket counts as unseen any more.
+async fn db_seen_since(app: &TestApp, since: Timestamp) {
+    for _ in 0..1000 {
+        let unseen: i64 = sqlx::query_scalar("select count(*) from ticket where last_seen_at < $1")
+            .bind(since)
+            .fetch_one(&app.db)
+            .await
+            .unwrap();
+        if unseen == 0 {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    panic!("the matchmaker did not begin");
 }
 
 #[tokio::test]

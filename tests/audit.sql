@@ -1,0 +1,386 @@
+-- What must hold in a database of Leveret whatever happened to it: every query here returns no row.
+--
+-- Each one begins with a line that names what holds, and ends with a semicolon. They read no clock, so a test that
+-- moves its own can run them. Run all with: psql "$DATABASE_URL" -f tests/audit.sql
+
+-- name: the plies of a game run from 1 to game.ply without a gap
+select game.game_id, game.ply, count(event.ply) as moves, min(event.ply), max(event.ply)
+from game
+left join game_event event on event.game_id = game.game_id and event.kind = 'move'
+group by game.game_id
+having count(event.ply) <> game.ply or max(event.ply) <> game.ply or min(event.ply) <> 1;
+
+-- name: the events of a game run from 1 to game.last_event without a gap
+select game.game_id, game.last_event, count(event.number) as events, min(event.number), max(event.number)
+from game
+left join game_event event using (game_id)
+group by game.game_id
+having count(event.number) <> game.last_event
+    or max(event.number) is distinct from game.last_event
+    or min(event.number) is distinct from 1;
+
+-- name: the log begins with 'started' at the time of creation, and only there
+select game.game_id, event.number, event.kind, event.at, game.created_at
+from game
+join game_event event using (game_id)
+where (event.number = 1) <> (event.kind = 'started')
+    or (event.kind = 'started' and event.at <> game.created_at);
+
+-- name: the plies are in the order of the events, and the roles alternate: the hounds have the odd ones
+select game_id, number, ply, role
+from (
+    select game_id, number, ply, role, row_number() over (partition by game_id order by number) as place
+    from game_event
+    where kind = 'move'
+) move
+where ply <> place or role is distinct from case when ply % 2 = 1 then 'hounds' else 'hare' end;
+
+-- name: the position says whose turn it is by the number of plies, and is the start before the first
+select game_id, ply, start, position
+from game
+where position not like case when ply % 2 = 0 then '% hounds' else '% hare' end
+    or (ply = 0 and position <> start);
+
+-- name: a game has ended exactly if its log has an 'ended' event with the same result, reason and time
+select game.game_id, game.status, game.result, game.reason, game.ended_at, event.at, event.data
+from game
+left join game_event event on event.game_id = game.game_id and event.kind = 'ended'
+where (game.status <> 'ongoing') <> (event.game_id is not null)
+    or event.data ->> 'result' is distinct from game.result
+    or event.data ->> 'reason' is distinct from game.reason
+    or event.at is distinct from game.ended_at;
+
+-- name: after the end there are no moves, draw offers or answers to one
+select late.game_id, late.number, late.kind
+from game_event ended
+join game_event late on late.game_id = ended.game_id and late.number > ended.number
+where ended.kind = 'ended'
+    and late.kind not in ('rematch_offered', 'rematch_withdrawn', 'rematch_accepted', 'annulled');
+
+-- name: rematches are spoken of, and games annulled, only after the end
+select event.game_id, event.number, event.kind
+from game_event event
+left join game_event ended on ended.game_id = event.game_id and ended.kind = 'ended'
+where event.kind in ('rematch_offered', 'rematch_withdrawn', 'rematch_accepted', 'annulled')
+    and (ended.number is null or ended.number > event.number);
+
+-- name: result and reason go together, and with who ended it and after how many plies
+select game.game_id, game.status, game.result, game.reason, game.ply, event.role
+from game
+join game_event event on event.game_id = game.game_id and event.kind = 'ended'
+where (game.status = 'aborted') <> (game.reason = 'aborted')
+    or (game.status = 'aborted' and (game.result is not null or game.ply >= 2 or event.role is null))
+    or (game.reason = 'agreement' and (game.result <> 'draw' or event.role is null))
+    or (game.reason = 'resignation' and (game.result not in ('hounds', 'hare') or event.role is null
+        or event.role = game.result))
+    or (game.reason in ('cornered', 'enclosed') and game.result <> 'hounds')
+    or (game.reason in ('escaped', 'move-limit', 'stalling', 'hounds-stuck', 'hunters-too-few')
+        and game.result <> 'hare')
+    or (game.reason in ('repetition', 'no-progress') and game.result <> 'draw');
+
+-- name: last_at is the time of the last event that starts, moves or ends
+select game.game_id, game.last_at, latest.kind, latest.at
+from game
+left join lateral (
+    select kind, at
+    from game_event
+    where game_event.game_id = game.game_id and kind in ('started', 'move', 'ended')
+    order by number desc
+    limit 1
+) latest on true
+where latest.at is distinct from game.last_at;
+
+-- name: a draw offer stands exactly if nothing has cleared the last one
+select game.game_id, game.draw_offer, latest.kind, latest.role
+from game
+left join lateral (
+    select kind, role
+    from game_event
+    where game_event.game_id = game.game_id
+        and kind in ('move', 'draw_offered', 'draw_withdrawn', 'draw_declined', 'ended')
+    order by number desc
+    limit 1
+) latest on true
+where game.draw_offer is distinct from case when latest.kind = 'draw_offered' then latest.role end;
+
+-- name: a draw is agreed only on the other side's standing offer
+select ended.game_id, ended.role, offered.kind, offered.role as offered_by
+from game_event ended
+left join game_event offered on offered.game_id = ended.game_id and offered.number = ended.number - 1
+where ended.kind = 'ended' and ended.data ->> 'reason' = 'agreement'
+    and (offered.kind is distinct from 'draw_offered' or offered.role = ended.role);
+
+-- name: who wants a rematch is what the log says
+select game.game_id, side.role, side.wanted, latest.kind
+from game
+cross join lateral (values ('hounds', game.hounds_rematch), ('hare', game.hare_rematch)) side (role, wanted)
+left join lateral (
+    select kind
+    from game_event
+    where game_event.game_id = game.game_id and game_event.role = side.role
+        and kind in ('rematch_offered', 'rematch_withdrawn', 'rematch_accepted')
+    order by number desc
+    limit 1
+) latest on true
+where side.wanted <> coalesce(latest.kind in ('rematch_offered', 'rematch_accepted'), false);
+
+-- name: there is a rematch exactly if both wanted one, and the log names it
+select game.game_id, game.hounds_rematch, game.hare_rematch, event.data, rematch.game_id as rematch
+from game
+left join game rematch on rematch.rematch_of = game.game_id
+left join game_event event on event.game_id = game.game_id and event.kind = 'rematch_accepted'
+where (game.hounds_rematch and game.hare_rematch) <> (rematch.game_id is not null)
+    or event.data ->> 'game' is distinct from rematch.game_id::text;
+
+-- name: a rematch is of an ended game, between the same players by the same rules, roles swapped where agreed
+select rematch.game_id, game.game_id as rematch_of
+from game rematch
+join game on game.game_id = rematch.rematch_of
+where game.status = 'ongoing'
+    or (rematch.variant, rematch.rules, rematch.clock, rematch.rated, rematch.swap_roles)
+        <> (game.variant, game.rules, game.clock, game.rated, game.swap_roles)
+    or rematch.pool_id is distinct from game.pool_id
+    or (rematch.hounds_id, rematch.hare_id) <> case
+        when game.swap_roles then row (game.hare_id, game.hounds_id)
+        else row (game.hounds_id, game.hare_id)
+    end;
+
+-- name: a game that counts for a pool is of its variant, rules and clock, and has ratings to show
+select game.game_id, game.pool_id, game.variant, game.rules, game.clock
+from game
+join pool using (pool_id)
+where game.variant <> pool.variant or not game.rules @> pool.rules or game.clock <> pool.clock
+    or game.hounds_rating is null or game.hare_rating is null;
+
+-- name: an ongoing rated real-time game, and no other, holds the seats of both its players
+select game.game_id, game.status, game.rated, game.clock, array_agg(seat.player_id) as seated
+from game
+left join live_seat seat using (game_id)
+group by game.game_id
+having case
+    when game.status = 'ongoing' and game.rated and game.clock ->> 'kind' in ('per_turn', 'fischer')
+        then count(seat.player_id) <> 2 or not bool_and(seat.player_id in (game.hounds_id, game.hare_id))
+    else count(seat.player_id) > 0
+end;
+
+-- name: a finished rated game of two plies or more has two rating events, unless annulled or of a banned player
+select game.game_id, game.ply, count(event.game_id) as events
+from game
+left join rating_event event using (game_id)
+where game.status = 'finished' and game.rated and game.ply >= 2
+    and not exists (
+        select from game_event
+        where game_event.game_id = game.game_id and game_event.kind = 'annulled'
+    )
+    -- Whoever was banned when the game ended may be unbanned by now.
+    and not exists (
+        select from player
+        where player_id in (game.hounds_id, game.hare_id) and banned_at is not null
+    )
+    and not exists (
+        select from session
+        where player_id in (game.hounds_id, game.hare_id) and end_reason = 'banned'
+    )
+group by game.game_id
+having count(event.game_id) <> 2;
+
+-- name: no rating event is of an unrated, unfinished, annulled or too short game
+select event.game_id, event.player_id, game.status, game.rated, game.ply
+from rating_event event
+join game using (game_id)
+where game.status <> 'finished' or not game.rated or game.ply < 2
+    or exists (
+        select from game_event
+        where game_event.game_id = game.game_id and game_event.kind = 'annulled'
+    );
+
+-- name: a rating event is of the game's pool, players, result and end
+select event.game_id, event.player_id, event.role, event.score, game.result
+from rating_event event
+join game using (game_id)
+where event.pool_id is distinct from game.pool_id
+    or event.rated_at is distinct from game.ended_at
+    or (event.player_id, event.opponent_id) <> case event.role
+        when 'hounds' then row (game.hounds_id, game.hare_id)
+        else row (game.hare_id, game.hounds_id)
+    end
+    or event.score is distinct from case game.result when 'draw' then 0.5 when event.role then 1.0 else 0.0 end;
+
+-- name: the two rating events of a game are two sides of one reckoning
+select hounds.game_id, hounds.settled, hare.settled as hare_settled
+from rating_event hounds
+full join rating_event hare on hare.game_id = hounds.game_id and hare.role = 'hare'
+where hounds.role = 'hounds' and (
+    hare.game_id is null
+    or hounds.settled <> hare.settled
+    or hounds.score + hare.score <> 1
+    or abs(hounds.expected_score + hare.expected_score - 1) > 1e-5
+    or hounds.advantage <> hare.advantage
+    or hounds.role_offset_id is distinct from hare.role_offset_id
+    or hounds.rule_version <> hare.rule_version
+);
+
+-- name: every place in the order of settling belongs to one game
+select settled, array_agg(distinct game_id) as games
+from rating_event
+group by settled
+having count(distinct game_id) > 1;
+
+-- name: every rating event begins where the player's last one in the pool ended; only idle time adds to the rd
+select player_id, pool_id, game_id, settled, last_rating, rating_before, last_rd, rd_before
+from (
+    select
+        *,
+        coalesce(lag(rating_after) over earlier, 1500) as last_rating,
+        coalesce(lag(rd_after) over earlier, 350) as last_rd,
+        coalesce(lag(volatility_after) over earlier, 0.06) as last_volatility
+    from rating_event
+    window earlier as (partition by player_id, pool_id order by settled)
+) event
+where rating_before <> last_rating or rd_before < last_rd or volatility_before <> last_volatility;
+
+-- name: a rating is what the last rating event left, and counts them by role
+select rating.player_id, rating.pool_id, rating.rating, latest.rating_after, hounds_games, hare_games, counts.*
+from rating
+left join lateral (
+    select rating_after, rd_after, volatility_after, rated_at
+    from rating_event event
+    where event.player_id = rating.player_id and event.pool_id = rating.pool_id
+    order by settled desc
+    limit 1
+) latest on true
+cross join lateral (
+    select count(*) filter (where role = 'hounds') as hounds, count(*) filter (where role = 'hare') as hare
+    from rating_event event
+    where event.player_id = rating.player_id and event.pool_id = rating.pool_id
+) counts
+where rating.rating <> coalesce(latest.rating_after, 1500)
+    or rating.rd <> coalesce(latest.rd_after, 350)
+    or rating.volatility <> coalesce(latest.volatility_after, 0.06)
+    or rating.last_rated_at is distinct from latest.rated_at
+    or hounds_games <> counts.hounds
+    or hare_games <> counts.hare;
+
+-- name: whoever has a rating event has a rating
+select distinct player_id, pool_id
+from rating_event
+where not exists (
+    select from rating
+    where rating.player_id = rating_event.player_id and rating.pool_id = rating_event.pool_id
+);
+
+-- name: the role debt is the rated games with the hounds less those with the hare, aborted ones aside
+select coalesce(balance.player_id, played.player_id) as player_id, pool_id, balance.debt, played.debt as played
+from role_balance balance
+full join (
+    select player_id, pool_id, sum(weight) as debt
+    from game
+    cross join lateral (values (hounds_id, 1), (hare_id, -1)) side (player_id, weight)
+    where rated and status <> 'aborted'
+    group by player_id, pool_id
+) played using (player_id, pool_id)
+where coalesce(balance.debt, 0) <> coalesce(played.debt, 0);
+
+-- name: the last role is that of the newest rated game that was not aborted
+-- Two games made within 5 seconds, by two processes, may be recorded in the other order.
+select balance.player_id, balance.pool_id, balance.last_role, newest.roles
+from role_balance balance
+cross join lateral (
+    select array_agg(role) filter (where created_at > newest_at - interval '5 seconds') as roles
+    from (
+        select
+            created_at,
+            case when hounds_id = balance.player_id then 'hounds' else 'hare' end as role,
+            max(created_at) over () as newest_at
+        from game
+        where balance.player_id in (hounds_id, hare_id) and game.pool_id = balance.pool_id
+            and rated and status <> 'aborted'
+    ) played
+) newest
+where case
+    when newest.roles is null then balance.last_role is not null
+    else balance.last_role is null or balance.last_role <> all (newest.roles)
+end;
+
+-- name: an aborted rated game, and no other, is noted, with the one of its players who aborted it
+select coalesce(game.game_id, abort.game_id) as game_id, game.status, game.rated, abort.player_id, event.role
+from game
+full join abort using (game_id)
+left join game_event event on event.game_id = game.game_id and event.kind = 'ended'
+where (game.rated and game.status = 'aborted') <> (abort.game_id is not null)
+    or (abort.game_id is not null and (
+        abort.pool_id <> game.pool_id
+        or abort.player_id is distinct from case event.role
+            when 'hounds' then game.hounds_id
+            when 'hare' then game.hare_id
+        end
+    ));
+
+-- name: a matched ticket has a rated game of its pool, with its player in it, made when it ended
+select ticket.player_id, ticket.pool_id, ticket.game_id
+from ticket
+left join game using (game_id)
+where ticket.status = 'matched' and (
+    game.game_id is null
+    or ticket.player_id not in (game.hounds_id, game.hare_id)
+    or ticket.pool_id is distinct from game.pool_id
+    or not game.rated
+    or ticket.ended_at <> game.created_at
+);
+
+-- name: a player has one queued ticket at most
+select player_id, array_agg(pool_id) as pools
+from ticket
+where status = 'queued'
+group by player_id
+having count(*) > 1;
+
+-- name: an accepted challenge has its game, as it asked for, between the challenger and whom it was sent to
+select challenge.challenge_id, challenge.game_id
+from challenge
+left join game using (game_id)
+where challenge.status = 'accepted' and (
+    game.game_id is null
+    or challenge.challenger_id not in (game.hounds_id, game.hare_id)
+    or challenge.opponent_id not in (game.hounds_id, game.hare_id)
+    or (challenge.variant, challenge.rules, challenge.clock, challenge.rated, challenge.swap_roles)
+        <> (game.variant, game.rules, game.clock, game.rated, game.swap_roles)
+    or challenge.pool_id is distinct from game.pool_id
+    or (challenge.role = 'hounds' and challenge.challenger_id <> game.hounds_id)
+    or (challenge.role = 'hare' and challenge.challenger_id <> game.hare_id)
+    or challenge.ended_at <> game.created_at
+);
+
+-- name: a game comes from one thing: a challenge, two tickets or a rematch
+-- Tickets are forgotten when their player joins the pool again, so only doubles can be seen.
+select game.game_id, game.rematch_of, challenges, tickets
+from game
+cross join lateral (select count(*) from challenge where challenge.game_id = game.game_id) made (challenges)
+cross join lateral (select count(*) from ticket where ticket.game_id = game.game_id) matched (tickets)
+where challenges > 1 or tickets > 2
+    or (challenges > 0)::int + (tickets > 0)::int + (game.rematch_of is not null)::int > 1
+    or (challenges = 0 and game.rematch_of is null and not game.rated);
+
+-- name: a live session that has tokens left has one that can be spent
+select session.session_id, count(*) as tokens
+from session
+join refresh_token token using (session_id)
+where session.ended_at is null
+group by session.session_id
+having count(*) filter (where token.spent_at is null) <> 1;
+
+-- name: a closed account has neither password nor profile nor session; an open one has a password
+select player.player_id, player.closed_at, password.player_id is not null as has_password
+from player
+left join password using (player_id)
+where (player.closed_at is null) <> (password.player_id is not null)
+    or (player.closed_at is not null and (
+        player.bio <> ''
+        or exists (select from session where session.player_id = player.player_id and session.ended_at is null)
+    ));
+
+-- name: a banned player has no session
+select player.player_id, player.banned_at, session.session_id
+from player
+join session using (player_id)
+where player.banned_at is not null and session.ended_at is null;
