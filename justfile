@@ -28,7 +28,7 @@ test *args:
     cargo test "$@"
 
 # Only the rules of the games: perft counts, recorded games, properties
-games *args:
+rules *args:
     cargo test --test rules "$@"
 
 # Only the ratings, the role offset and the pairing
@@ -66,6 +66,11 @@ advisories:
 # Starts the service with a private PostgreSQL
 run *args:
     cargo run --release -- "$@"
+
+# Random games against two processes, then an audit: just games --games 200 --accounts 40
+games *args:
+    cargo build --release --bin leveret
+    cargo run --release --example random_games -- "$@"
 
 # Benchmarks of the rules and of the pairing
 bench *args:

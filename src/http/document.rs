@@ -72,8 +72,7 @@ const TAGS: &[(&str, &str)] = &[
         "Finding an opponent: ranked pools, which give the role that is due, and challenges by any rules.",
     ),
     ("Games", "Playing, ending and reading games."),
-    ("Players", "Profiles, ratings and statistics of players."),
-    ("Ratings", "Ratings, their history, and leaderboards."),
+    ("Players", "Profiles, ratings and their history, statistics, leaderboards."),
     ("Operations", "Running the service, and reading about it."),
 ];
 
@@ -278,6 +277,7 @@ fn complete(path: &str, operation: &mut Operation) {
             .build();
         operation.parameters.get_or_insert_default().push(RefOr::T(validator));
     }
+    operation.parameters.iter_mut().flatten().for_each(describe);
     let problems = problems(path, operation);
     let names: Vec<&str> = problems.iter().map(|problem| problem.name).collect();
     operation.extensions.get_or_insert_default().insert(PROBLEMS_EXTENSION.to_owned(), json!(names));
@@ -287,6 +287,14 @@ fn complete(path: &str, operation: &mut Operation) {
         add_problems(operation, status, &of_status);
     }
     add_headers(path, operation);
+}
+
+/// Gives a parameter that has no description of its own that of its values.
+fn describe(parameter: &mut RefOr<Parameter>) {
+    let RefOr::T(parameter) = parameter else { return };
+    if let (None, Some(RefOr::T(Schema::Object(values)))) = (&parameter.description, &parameter.schema) {
+        parameter.description.clone_from(&values.description);
+    }
 }
 
 /// The problems of an operation, by status: its own, and those that follow from what it is.

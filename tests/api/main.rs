@@ -7,4 +7,6 @@ mod errors;
 mod games;
 mod lobby;
 mod openapi;
+mod ratings;
+mod starting;
 mod variants;

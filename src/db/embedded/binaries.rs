@@ -9,7 +9,7 @@ use std::{
 use super::error::{StartError, listed};
 
 /// The oldest major version that is looked at.
-pub(super) const OLDEST_MAJOR: u32 = 14;
+pub(super) const OLDEST_MAJOR: u32 = 15;
 
 /// Where packages put one version each: the parent, how the version's folder begins, and what follows below it.
 const USUAL_PLACES: [(&str, &str, &str); 8] = [

@@ -40,7 +40,7 @@ const FOR_TESTS: &[&str] = &[
     "synchronous_commit=off",
     "max_connections=400",
     "autovacuum=off",
-    "max_wal_size=4GB",
+    "max_wal_size=512MB",
 ];
 
 const ALWAYS: &[&str] = &[

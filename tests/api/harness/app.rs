@@ -33,7 +33,7 @@ const BEGIN: &str = "2026-12-01T10:00:00Z";
 const PASSWORD: &str = "correct-horse-battery";
 
 /// How many connections a server of a test may hold.
-const POOL_SIZE: u32 = 8;
+const POOL_SIZE: u32 = 20;
 
 static HTTP: LazyLock<reqwest::Client> = LazyLock::new(http_client);
 
@@ -118,11 +118,6 @@ impl TestApp {
         let db = db::connect(&database.url, 4).await.expect("the database answers");
         let address = app.address();
         TestApp { db, clock, settings, address, database, server: Some(Server { runtime, app }) }
-    }
-
-    /// Where the server listens.
-    pub fn address(&self) -> SocketAddr {
-        self.address
     }
 
     /// Somebody without a token.

@@ -83,8 +83,7 @@ impl Contract {
             assert!(reply.body.is_empty(), "a HEAD has a body: {reply}");
             return;
         }
-        let content_type = reply.header("content-type").unwrap_or_default();
-        let content_type = content_type.split(';').next().unwrap_or_default().trim();
+        let content_type = reply.content_type();
         let Some(content) = answer.get("content").and_then(Value::as_object) else {
             assert!(reply.body.is_empty(), "{} documents no body here: {reply}", spec["operationId"]);
             return;
@@ -94,7 +93,7 @@ impl Contract {
             "{} does not document the type {content_type:?}: {reply}",
             spec["operationId"]
         );
-        if content_type.ends_with("json") {
+        if reply.is_json() {
             self.compare_body(index, reply, content_type);
         }
         if content_type == "application/problem+json" {

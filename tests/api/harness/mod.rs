@@ -10,6 +10,6 @@ mod player;
 mod race;
 
 pub use app::TestApp;
-pub use contract::{Contract, operations};
+pub use contract::{Contract, Operation, operations};
 pub use player::{Client, Player, Reply};
 pub use race::holding;

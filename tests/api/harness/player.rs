@@ -92,7 +92,8 @@ impl Client {
         for (name, value) in &self.headers {
             request = request.header(name, value);
         }
-        let response = request.send().await.unwrap_or_else(|err| panic!("{method} {path} got no answer: {err}"));
+        let response =
+            request.send().await.unwrap_or_else(|err| panic!("{method} {path} got no answer: {err}"));
         let status = response.status().as_u16();
         let headers = response.headers().clone();
         let body = response.bytes().await.unwrap_or_else(|err| panic!("{method} {path} broke off: {err}"));
@@ -124,6 +125,12 @@ impl Deref for Player {
 }
 
 impl Player {
+    /// The same player, sending one more header, or another value of it.
+    #[must_use]
+    pub fn with_header(&self, name: &str, value: &str) -> Player {
+        Player { client: self.client.with_header(name, value), ..self.clone() }
+    }
+
     /// Plays a move at a ply.
     pub async fn plays(&self, game: &str, ply: u16, text: &str) -> Reply {
         self.put(&format!("/v1/games/{game}/moves/{ply}"), json!({"move": text})).await
@@ -175,7 +182,7 @@ impl Reply {
         serde_json::from_slice(&self.body).unwrap_or_else(|err| panic!("{self} is not JSON: {err}"))
     }
 
-    /// The body of a success; null if there is none.
+    /// The body of a success: null if there is none, and a text if it is not JSON.
     #[track_caller]
     pub fn ok(&self, status: u16) -> Value {
         self.ok_any(&[status])
@@ -185,7 +192,17 @@ impl Reply {
     #[track_caller]
     pub fn ok_any(&self, statuses: &[u16]) -> Value {
         assert!(statuses.contains(&self.status), "expected {statuses:?}, but {self}");
-        self.json()
+        if self.is_json() || self.body.is_empty() { self.json() } else { self.text().into() }
+    }
+
+    /// Whether the body is one JSON value.
+    pub fn is_json(&self) -> bool {
+        matches!(self.content_type(), "application/json" | "application/problem+json")
+    }
+
+    /// The content type without its parameters.
+    pub fn content_type(&self) -> &str {
+        self.header("content-type").and_then(|text| text.split(';').next()).unwrap_or_default().trim()
     }
 
     /// The problem that it is.

@@ -1,7 +1,7 @@
 use chrono::TimeDelta;
 use serde_json::{Value, json};
 
-use super::{TICKET, joins, meet, text, ticket_of};
+use super::{TICKET, joins, meet, refreshed, text, ticket_of};
 use crate::harness::{Player, TestApp};
 
 const POOL_CLOCK: (&str, i64) = ("per_turn", 30_000);
@@ -116,7 +116,7 @@ async fn a_challenge_expires() {
 
     app.clock.advance(TimeDelta::hours(24));
     app.match_tickets().await;
-    let (ann, ben) = (app.logs_in_again(&ann).await, app.logs_in_again(&ben).await);
+    let (ann, ben) = (refreshed(&app, &ann).await, refreshed(&app, &ben).await);
 
     assert_eq!(ann.get(&path(&quick)).await.ok(200)["status"], "expired");
     ben.post(&format!("{}/accept", path(&quick)), json!({})).await.refused(409, "challenge-over");

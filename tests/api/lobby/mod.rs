@@ -6,11 +6,8 @@ mod pools;
 mod races;
 mod tickets;
 
-use std::time::{Duration, Instant};
-
 use chrono::TimeDelta;
 use serde_json::{Value, json};
-use sqlx::{AssertSqlSafe, PgPool, Postgres, Transaction};
 
 use crate::harness::{Player, TestApp};
 
@@ -55,35 +52,14 @@ fn text(value: &Value) -> String {
     value.as_str().expect("a text").to_owned()
 }
 
-/// Holds rows, so that everybody else who wants to change them has to wait.
-async fn db_hold(app: &TestApp, rows: &str) -> Transaction<'static, Postgres> {
-    let mut held = app.db.begin().await.expect("a transaction");
-    let found =
-        sqlx::query(AssertSqlSafe(format!("{rows} for update"))).fetch_all(&mut *held).await.expect("rows");
-    assert!(!found.is_empty(), "nothing to hold");
-    held
-}
-
-/// Returns when so many connections wait for a lock.
-async fn db_all_wait(db: &PgPool, contenders: i64) {
-    let begun = Instant::now();
-    loop {
-        let waiting: i64 = sqlx::query_scalar(
-            "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
-        )
-        .fetch_one(db)
-        .await
-        .expect("a count");
-        if waiting >= contenders {
-            return;
-        }
-        assert!(begun.elapsed() < Duration::from_secs(10), "{waiting} of {contenders} wait");
-        tokio::time::sleep(Duration::from_millis(5)).await;
+/// The same player with a new access token, after the old one's time was up.
+async fn refreshed(app: &TestApp, player: &Player) -> Player {
+    let spent = json!({"refresh_token": player.refresh_token});
+    let tokens = app.anonymous().post("/v1/sessions/refresh", spent).await.ok(200);
+    Player {
+        access_token: text(&tokens["access_token"]),
+        refresh_token: text(&tokens["refresh_token"]),
+        client: app.with_token(&text(&tokens["access_token"])),
+        ..player.clone()
     }
-}
-
-/// Lets go of the rows when so many connections wait for them.
-async fn db_release(app: &TestApp, held: Transaction<'static, Postgres>, contenders: i64) {
-    db_all_wait(&app.db, contenders).await;
-    held.rollback().await.expect("the rows are let go");
 }

@@ -1,0 +1,9 @@
+//! Playing games: moves, endings, draw offers, aborts, rematches, and looking back at them.
+
+mod draw;
+mod ending;
+mod look_back;
+mod play_move;
+mod races;
+mod rematch;
+mod whole_games;

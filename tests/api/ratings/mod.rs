@@ -1,0 +1,53 @@
+//! Ratings: what a rated game changes, what it does not, and that the log reproduces every number.
+
+mod leaderboard;
+mod rebuild;
+mod settle;
+
+use serde_json::{Value, json};
+
+use crate::harness::{Player, TestApp};
+
+const POOL: &str = "hare-and-hounds";
+
+/// A rated game of two players through a pool, with the players in the order of their roles.
+async fn rated_game<'a>(
+    app: &TestApp,
+    pool: &str,
+    one: &'a Player,
+    two: &'a Player,
+) -> (String, &'a Player, &'a Player) {
+    let ticket = format!("/v1/pools/{pool}/ticket");
+    for player in [one, two] {
+        player.put(&ticket, Value::Null).await.ok_any(&[200, 201]);
+    }
+    // Two who met last time wait a little for somebody else.
+    app.clock.advance(chrono::TimeDelta::seconds(29));
+    for player in [one, two] {
+        player.get(&ticket).await.ok(200);
+    }
+    app.match_tickets().await;
+    app.clock.advance(chrono::TimeDelta::seconds(29));
+    for player in [one, two] {
+        player.get(&ticket).await.ok(200);
+    }
+    app.match_tickets().await;
+    let matched = one.get(&ticket).await.ok(200);
+    let id = matched["game"].as_str().unwrap_or_else(|| panic!("not matched: {matched}")).to_owned();
+    let game = one.sees(&id).await;
+    if game["players"]["hounds"]["username"] == json!(one.name) { (id, one, two) } else { (id, two, one) }
+}
+
+/// Plays the first two plies, so that the game is rated.
+async fn opens(game: &str, hounds: &Player, hare: &Player) {
+    hounds.plays(game, 1, "b1-b2").await.ok(201);
+    hare.plays(game, 2, "e2-d2").await.ok(201);
+}
+
+async fn resigns(player: &Player, game: &str) -> Value {
+    player.post(&format!("/v1/games/{game}/resignation"), Value::Null).await.ok(200)
+}
+
+async fn rating_of(app: &TestApp, name: &str) -> Value {
+    app.anonymous().get(&format!("/v1/players/{name}/ratings")).await.ok(200)["items"][0].clone()
+}
