@@ -35,6 +35,8 @@ use crate::{
 const HOT_GAMES: u64 = 20_000;
 /// How often a process looks which sessions ended elsewhere.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
+/// How often it sums up its measurements.
+const COUNT: Duration = Duration::from_secs(5);
 /// How often it throws away what is no longer needed.
 const SWEEP: Duration = Duration::from_secs(600);
 /// How long what is in flight may take when it stops, in seconds.
@@ -141,6 +143,7 @@ impl App {
             vec![
                 tokio::spawn(matchmaker.clone().run(db.clone(), clock.clone())),
                 tokio::spawn(keep_looking(tokens.clone(), db.clone(), clock.clone())),
+                tokio::spawn(keep_counting()),
                 tokio::spawn(keep_sweeping(limits, db.clone(), clock.clone())),
             ]
         } else {
@@ -272,6 +275,15 @@ async fn keep_looking(tokens: AccessTokens, db: PgPool, clock: WallClock) {
         if let Err(err) = tokens.refresh_from(&db, clock.now()).await {
             tracing::warn!(cause = %err, "cannot look which sessions have ended");
         }
+    }
+}
+
+/// Sums up what was measured, so that it takes no memory while nobody asks for it.
+async fn keep_counting() {
+    let mut pace = tokio::time::interval(COUNT);
+    loop {
+        pace.tick().await;
+        operations::recorder().run_upkeep();
     }
 }
 

@@ -14,6 +14,8 @@ use utoipa_actix_web::service_config::ServiceConfig;
 use super::{
     auth::Caller,
     error::{self, ApiError},
+    query,
+    views::Instant,
 };
 use crate::{
     accounts::{
@@ -26,7 +28,7 @@ use crate::{
     },
     dice::roll,
     ids::{PlayerId, SessionId},
-    wall_clock::{Timestamp, WallClock},
+    wall_clock::WallClock,
 };
 
 /// How much of a client's description of itself is kept.
@@ -78,8 +80,7 @@ pub struct MeView {
     #[schema(example = false)]
     is_bot: bool,
     /// When the player signed up.
-    #[schema(value_type = chrono::DateTime<chrono::Utc>)]
-    created_at: Timestamp,
+    created_at: Instant,
 }
 
 impl From<Me> for MeView {
@@ -89,7 +90,7 @@ impl From<Me> for MeView {
             username: me.username,
             bio: me.bio,
             is_bot: me.is_bot,
-            created_at: me.created_at,
+            created_at: me.created_at.into(),
         }
     }
 }
@@ -200,7 +201,7 @@ struct LogInRequest {
 ///
 /// Opens a session. A repeat with the same `Idempotency-Key` answers for the same session, with new tokens.
 #[utoipa::path(
-    operation_id = "log_in",
+    operation_id = "logIn",
     tag = "Accounts",
     params(("Idempotency-Key" = Option<String>, Header, description = "Makes a repeat safe: 1 to 100 visible ASCII characters")),
     request_body = LogInRequest,
@@ -262,11 +263,9 @@ struct SessionView {
     /// The session's id.
     id: SessionId,
     /// When it began.
-    #[schema(value_type = chrono::DateTime<chrono::Utc>)]
-    created_at: Timestamp,
+    created_at: Instant,
     /// When it was last refreshed.
-    #[schema(value_type = chrono::DateTime<chrono::Utc>)]
-    last_used_at: Timestamp,
+    last_used_at: Instant,
     /// What the client said it is.
     #[schema(example = "leveret-client/1.0")]
     user_agent: String,
@@ -290,8 +289,8 @@ impl SessionList {
     fn new(entries: Vec<SessionEntry>, caller: Claimant) -> SessionList {
         let view = |entry: SessionEntry| SessionView {
             id: entry.session_id,
-            created_at: entry.created_at,
-            last_used_at: entry.last_used_at,
+            created_at: entry.created_at.into(),
+            last_used_at: entry.last_used_at.into(),
             user_agent: entry.user_agent,
             address: entry.address,
             current: entry.session_id == caller.session,
@@ -304,7 +303,7 @@ impl SessionList {
 ///
 /// Those that can still be refreshed, the last used first, up to 200.
 #[utoipa::path(
-    operation_id = "list_sessions",
+    operation_id = "listSessions",
     tag = "Accounts",
     responses((status = 200, description = "The sessions", body = SessionList)),
     security(("bearer" = [])),
@@ -323,7 +322,7 @@ async fn list_sessions(
 ///
 /// Logs out everywhere, here too.
 #[utoipa::path(
-    operation_id = "end_all_sessions",
+    operation_id = "endAllSessions",
     tag = "Accounts",
     responses((status = 204, description = "All sessions have ended")),
     security(("bearer" = [])),
@@ -344,7 +343,7 @@ async fn end_all_sessions(
 /// `current` stands for the session that asks. Ending a session that has ended, or that is not yours, changes
 /// nothing and succeeds.
 #[utoipa::path(
-    operation_id = "end_session",
+    operation_id = "endSession",
     tag = "Accounts",
     params(("id" = String, Path, description = "The session's id, or `current`", example = "current")),
     responses((status = 204, description = "The session has ended")),
@@ -366,7 +365,7 @@ async fn end_session(
 
 /// Show your account
 #[utoipa::path(
-    operation_id = "show_me",
+    operation_id = "showMe",
     tag = "Accounts",
     responses((status = 200, description = "The account", body = MeView)),
     security(("bearer" = [])),
@@ -390,7 +389,7 @@ struct UpdateMeRequest {
 ///
 /// What is left out stays as it is.
 #[utoipa::path(
-    operation_id = "update_me",
+    operation_id = "updateMe",
     tag = "Accounts",
     request_body = UpdateMeRequest,
     responses((status = 200, description = "The account as it is now", body = MeView)),
@@ -421,7 +420,7 @@ struct CloseAccountRequest {
 /// For good. The name, the profile, the password and all sessions go; the games stay, played by `closed`, and nobody
 /// else can take the name.
 #[utoipa::path(
-    operation_id = "close_account",
+    operation_id = "closeAccount",
     tag = "Accounts",
     request_body = CloseAccountRequest,
     responses((status = 204, description = "The account is closed")),
@@ -465,7 +464,7 @@ impl From<ChangePasswordRequest> for PasswordChange {
 ///
 /// Ends all sessions but the one that asks.
 #[utoipa::path(
-    operation_id = "change_password",
+    operation_id = "changePassword",
     tag = "Accounts",
     request_body = ChangePasswordRequest,
     responses((status = 204, description = "The password is changed")),
@@ -490,7 +489,7 @@ async fn change_password(
 ///
 /// Only before the first rated game, and for good.
 #[utoipa::path(
-    operation_id = "declare_bot",
+    operation_id = "declareBot",
     tag = "Accounts",
     responses((status = 200, description = "The account as it is now", body = MeView)),
     security(("bearer" = [])),
@@ -518,18 +517,8 @@ fn client(request: &HttpRequest) -> Result<Client, ApiError> {
     Ok(Client {
         address: client_address(request),
         user_agent: user_agent.chars().filter(|c| !c.is_control()).take(USER_AGENT_CHARS).collect(),
-        idempotency_key: idempotency_key(request)?,
+        idempotency_key: query::idempotency_key(request)?,
     })
-}
-
-fn idempotency_key(request: &HttpRequest) -> Result<Option<String>, ApiError> {
-    let Some(value) = request.headers().get("idempotency-key") else { return Ok(None) };
-    let key = value.to_str().unwrap_or_default();
-    if (1..=100).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Ok(Some(key.to_owned()));
-    }
-    let detail = "the header Idempotency-Key must have 1 to 100 visible ASCII characters";
-    Err(ApiError::new(error::MALFORMED_REQUEST, detail))
 }
 
 fn session_of(text: &str, caller: Claimant) -> Result<SessionId, ApiError> {

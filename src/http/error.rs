@@ -330,9 +330,15 @@ impl ResponseError for ApiError {
     }
 }
 
+/// PostgreSQL's code for text with a NUL in it.
+const NOT_TEXT: &str = "22021";
+
 impl From<sqlx::Error> for ApiError {
     /// A database that does not answer is worth another try; anything else is our mistake.
     fn from(err: sqlx::Error) -> ApiError {
+        if err.as_database_error().is_some_and(|err| err.code().as_deref() == Some(NOT_TEXT)) {
+            return ApiError::new(MALFORMED_REQUEST, "a text holds a character that cannot be stored (NUL)");
+        }
         let passing = match &err {
             sqlx::Error::PoolTimedOut
             | sqlx::Error::PoolClosed

@@ -121,6 +121,10 @@ pub async fn admit(
             presence.note(claimant.player);
         }
     }
+    if request.path().contains("%00") {
+        let nothing = ApiError::new(error::NOT_FOUND, "nothing here has a name with a NUL in it");
+        return Ok(request.error_response(nothing).map_into_right_body());
+    }
     let headers = match request.app_data::<Data<Limits>>() {
         Some(limits) => match limits.take(&request, identity) {
             Ok(headers) => headers,

@@ -428,6 +428,7 @@ struct GamesQuery {
     player: Option<String>,
     /// A player's name: games of `player` against this one.
     opponent: Option<String>,
+    /// Which game is played.
     #[param(inline)]
     variant: Option<VariantName>,
     /// A pool's id.
@@ -442,6 +443,7 @@ struct GamesQuery {
     reason: Option<String>,
     /// Only rated games, or only casual ones.
     rated: Option<bool>,
+    /// Whether they go on.
     #[param(inline)]
     status: Option<StatusName>,
     /// Only games made at this instant or later (RFC 3339).

@@ -4,7 +4,7 @@
 //! Budgets are kept in memory, by player where the token tells one and by address otherwise: each process
 //! counts what it sees itself. Attempts to log in have limits of their own, in `accounts`.
 
-use std::{net::IpAddr, num::NonZeroU32, time::Duration};
+use std::{num::NonZeroU32, time::Duration};
 
 use actix_web::{
     dev::ServiceRequest,
@@ -22,6 +22,7 @@ use governor::{
 use uuid::Uuid;
 
 use super::{
+    accounts::client_address,
     auth::Identity,
     error::{self, ApiError},
 };
@@ -31,8 +32,7 @@ type Limiter = RateLimiter<Key, DefaultKeyedStateStore<Key>, DefaultClock, State
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Key {
     Player(Uuid),
-    Address(IpAddr),
-    Unknown,
+    Address(String),
 }
 
 /// A class of requests with one budget.
@@ -98,9 +98,7 @@ impl Limits {
         let class = self.class(request);
         let key = match identity {
             Identity::Player(claimant) => Key::Player(claimant.player.0),
-            Identity::Nobody | Identity::Invalid => {
-                request.peer_addr().map_or(Key::Unknown, |address| Key::Address(address.ip()))
-            }
+            Identity::Nobody | Identity::Invalid => Key::Address(client_address(request.request())),
         };
         match class.limiter.check_key(&key) {
             Ok(state) => Ok(Some(Headers {

@@ -479,7 +479,7 @@ struct PlaceView {
 /// Established players, best first: RD of at most 75 now, at least 10 rated games in the pool and at least 3 with
 /// each role. Bots have a list of their own.
 #[utoipa::path(
-    tag = "Pools", operation_id = "showLeaderboard",
+    tag = "Players", operation_id = "showLeaderboard",
     params(("pool" = String, Path, description = "The pool's id"), LeaderboardQuery),
     responses((status = 200, description = "A page of places", body = List<PlaceView>)),
     security(()),

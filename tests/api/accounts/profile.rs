@@ -36,25 +36,18 @@ async fn a_bot_declares_itself_again_and_again() {
 #[tokio::test]
 async fn after_a_rated_game_it_is_too_late_to_declare_a_bot() {
     let app = TestApp::start().await;
-    let ann = sign_up(&app, "ann").await;
-    db_pretend_rated_game(&app).await;
-    bearer(&app, &ann).put("/v1/me/bot", json!({})).await.refused(409, "bot-too-late");
-    sqlx::query("delete from rating_event").execute(&app.db).await.unwrap();
-}
+    let (ann, ben) = app.two_players().await;
+    let daily = json!({"kind": "correspondence", "days": 1});
+    let terms = json!({"variant": "hare-and-hounds", "rated": true, "clock": daily, "opponent": "ben"});
+    let challenge = ann.post("/v1/challenges", terms).await.ok(201);
+    let accept = format!("/v1/challenges/{}/accept", challenge["id"].as_str().unwrap());
+    let game = ben.post(&accept, json!({})).await.ok(201);
+    let id = game["id"].as_str().unwrap();
+    let (hounds, hare) =
+        if game["players"]["hounds"]["username"] == "ann" { (&ann, &ben) } else { (&ben, &ann) };
+    hounds.plays(id, 1, "b1-b2").await.ok(201);
+    hare.plays(id, 2, "e2-d2").await.ok(201);
+    hounds.post(&format!("/v1/games/{id}/resignation"), json!({})).await.ok(200);
 
-/// Writes a rating event without the game that it would come from; to be deleted before the database is audited.
-async fn db_pretend_rated_game(app: &TestApp) {
-    let mut tx = app.db.begin().await.unwrap();
-    for sql in [
-        "set local session_replication_role = replica",
-        "insert into rating_event (game_id, player_id, pool_id, settled, role, opponent_id, score, rating_before,
-            rd_before, volatility_before, rating_after, rd_after, volatility_after, expected_score, advantage,
-            rule_version, rated_at)
-        select gen_random_uuid(), player_id, 'any', 1, 'hare', gen_random_uuid(), 1, 1500, 300, 0.06, 1600, 250, 0.06,
-            0.5, 0, 1, created_at
-        from player",
-    ] {
-        sqlx::query(sql).execute(&mut *tx).await.unwrap();
-    }
-    tx.commit().await.unwrap();
+    ann.put("/v1/me/bot", json!({})).await.refused(409, "bot-too-late");
 }

@@ -25,18 +25,18 @@ async fn games_are_found_by_what_they_are() {
 
     assert_eq!(found("").await, [third.clone(), second.clone(), first.clone()], "newest first");
     assert_eq!(found("player=ANN").await, [second.clone(), first.clone()]);
-    assert_eq!(found("player=ann&role=hare").await, [second.clone()]);
-    assert_eq!(found("player=ben&opponent=eve").await, [third.clone()]);
-    assert_eq!(found("variant=catch-the-hare").await, [second.clone()]);
-    assert_eq!(found("result=hounds").await, [first.clone()]);
-    assert_eq!(found("reason=resignation").await, [first.clone()]);
-    assert_eq!(found("status=aborted").await, [third.clone()]);
-    assert_eq!(found("status=ongoing&rated=false").await, [second.clone()]);
+    assert_eq!(found("player=ann&role=hare").await, [&*second]);
+    assert_eq!(found("player=ben&opponent=eve").await, [&*third]);
+    assert_eq!(found("variant=catch-the-hare").await, [&*second]);
+    assert_eq!(found("result=hounds").await, [&*first]);
+    assert_eq!(found("reason=resignation").await, [&*first]);
+    assert_eq!(found("status=aborted").await, [&*third]);
+    assert_eq!(found("status=ongoing&rated=false").await, [&*second]);
     assert_eq!(found("rated=true").await, Vec::<String>::new());
     assert_eq!(found("pool=hare-and-hounds").await, Vec::<String>::new());
     let created = ann.sees(&second).await["created_at"].as_str().expect("an instant").to_owned();
     assert_eq!(found(&format!("since={created}")).await, [third.clone(), second.clone()]);
-    assert_eq!(found(&format!("until={created}")).await, [first.clone()]);
+    assert_eq!(found(&format!("until={created}")).await, [&*first]);
     let anybody = app.anonymous();
     anybody.get("/v1/games?player=nobody-here").await.refused(422, "invalid-fields");
     anybody.get("/v1/games?role=hare").await.refused(422, "invalid-fields");

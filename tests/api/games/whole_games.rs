@@ -46,7 +46,7 @@ async fn is_played_to_its_end(app: &TestApp, hounds: &Player, hare: &Player, ref
     let mover = if moves.len() % 2 == 1 { hounds } else { hare };
     let ply = u16::try_from(moves.len()).expect("short games");
     mover.plays(&game, ply, moves[moves.len() - 1].as_str().expect("a move")).await.ok(200);
-    let next = if moves.len() % 2 == 0 { hounds } else { hare };
+    let next = if moves.len().is_multiple_of(2) { hounds } else { hare };
     next.plays(&game, ply + 1, "b1-b2").await.refused(409, "game-over");
 }
 

@@ -140,6 +140,16 @@ impl TestApp {
         Player { name: name.to_owned(), access_token, refresh_token, client }
     }
 
+    /// Somebody who has an account, in a new session.
+    pub async fn log_in(&self, name: &str) -> Player {
+        let credentials = json!({"username": name, "password": PASSWORD});
+        let session = self.anonymous().post("/v1/sessions", credentials).await.ok(201);
+        let token = |member: &str| session[member].as_str().expect("a token").to_owned();
+        let (access_token, refresh_token) = (token("access_token"), token("refresh_token"));
+        let client = self.with_token(&access_token);
+        Player { name: name.to_owned(), access_token, refresh_token, client }
+    }
+
     /// The same player, who now talks to this server.
     pub fn as_player(&self, player: &Player) -> Player {
         Player { client: self.with_token(&player.access_token), ..player.clone() }

@@ -32,6 +32,10 @@ impl Client {
 
     /// The same client at another address, as a proxy tells it.
     #[must_use]
+    #[expect(
+        clippy::wrong_self_convention,
+        reason = "the person acting is the receiver: ann, from this address"
+    )]
     pub fn from_address(&self, address: &str) -> Client {
         self.with_header("x-forwarded-for", address)
     }

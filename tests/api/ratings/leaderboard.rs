@@ -20,9 +20,9 @@ async fn established_players_of_both_roles_are_listed_and_bots_apart() {
     let mut played = 0;
     while leaders(&app, "").await.is_empty() {
         let (game, hounds, hare) = rated_game(&app, POOL, &ann, &bot).await;
-        opens(&game, hounds, hare).await;
+        opens(&game, &hounds, &hare).await;
         // The side with the hare resigns, so that both win by turns and neither runs away.
-        resigns(hare, &game).await;
+        resigns(&hare, &game).await;
         played += 1;
         assert!(played <= 120, "nobody becomes established");
     }
@@ -46,8 +46,8 @@ async fn what_was_won_and_lost_adds_up() {
     let mut wins = json!({"hounds": 0, "hare": 0});
     for _ in 0..4 {
         let (game, hounds, hare) = rated_game(&app, POOL, &ann, &ben).await;
-        opens(&game, hounds, hare).await;
-        resigns(&ben, &game).await;
+        opens(&game, &hounds, &hare).await;
+        resigns(if hounds.name == "ben" { &hounds } else { &hare }, &game).await;
         let role = if hounds.name == "ann" { "hounds" } else { "hare" };
         wins[role] = (wins[role].as_i64().expect("a number") + 1).into();
     }
@@ -77,8 +77,8 @@ async fn a_history_comes_in_pages_and_as_a_whole() {
     let mut made = Vec::new();
     for _ in 0..3 {
         let (game, hounds, hare) = rated_game(&app, POOL, &ann, &ben).await;
-        opens(&game, hounds, hare).await;
-        resigns(&ben, &game).await;
+        opens(&game, &hounds, &hare).await;
+        resigns(if hounds.name == "ben" { &hounds } else { &hare }, &game).await;
         made.insert(0, game);
     }
     let path = format!("/v1/players/ann/ratings/{POOL}/history");

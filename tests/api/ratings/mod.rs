@@ -10,28 +10,24 @@ use crate::harness::{Player, TestApp};
 
 const POOL: &str = "hare-and-hounds";
 
-/// A rated game of two players through a pool, with the players in the order of their roles.
-async fn rated_game<'a>(
-    app: &TestApp,
-    pool: &str,
-    one: &'a Player,
-    two: &'a Player,
-) -> (String, &'a Player, &'a Player) {
+/// A rated game of two players through a pool: its id, the player with the hounds and the one with the hare. Both
+/// log in anew, since the clock goes on until they are matched.
+async fn rated_game(app: &TestApp, pool: &str, one: &Player, two: &Player) -> (String, Player, Player) {
     let ticket = format!("/v1/pools/{pool}/ticket");
-    for player in [one, two] {
+    let (one, two) = (app.log_in(&one.name).await, app.log_in(&two.name).await);
+    for player in [&one, &two] {
         player.put(&ticket, Value::Null).await.ok_any(&[200, 201]);
     }
-    // Two who met last time wait a little for somebody else.
-    app.clock.advance(chrono::TimeDelta::seconds(29));
-    for player in [one, two] {
-        player.get(&ticket).await.ok(200);
+    // Two who met last time, or are far apart, wait a little for somebody else.
+    for _ in 0..20 {
+        if app.match_tickets().await == 1 {
+            break;
+        }
+        app.clock.advance(chrono::TimeDelta::seconds(29));
+        for player in [&one, &two] {
+            player.get(&ticket).await.ok(200);
+        }
     }
-    app.match_tickets().await;
-    app.clock.advance(chrono::TimeDelta::seconds(29));
-    for player in [one, two] {
-        player.get(&ticket).await.ok(200);
-    }
-    app.match_tickets().await;
     let matched = one.get(&ticket).await.ok(200);
     let id = matched["game"].as_str().unwrap_or_else(|| panic!("not matched: {matched}")).to_owned();
     let game = one.sees(&id).await;

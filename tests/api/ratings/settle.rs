@@ -20,9 +20,9 @@ async fn the_first_game_of_two_new_players_changes_both_by_the_rule() {
     let app = TestApp::start().await;
     let (ann, ben) = app.two_players().await;
     let (game, hounds, hare) = rated_game(&app, POOL, &ann, &ben).await;
-    opens(&game, hounds, hare).await;
+    opens(&game, &hounds, &hare).await;
 
-    let ended = resigns(hounds, &game).await;
+    let ended = resigns(&hounds, &game).await;
 
     let changes = &ended["rating_changes"];
     assert_eq!(changes["hare"]["after"], 1662.310894);
@@ -47,7 +47,7 @@ async fn a_game_of_fewer_than_two_plies_is_not_rated() {
     let (game, hounds, hare) = rated_game(&app, POOL, &ann, &ben).await;
     hounds.plays(&game, 1, "b1-b2").await.ok(201);
 
-    let ended = resigns(hare, &game).await;
+    let ended = resigns(&hare, &game).await;
 
     assert_eq!(ended["result"], "hounds");
     assert!(ended["rating_changes"].is_null());
@@ -62,11 +62,11 @@ async fn an_aborted_game_is_not_rated_and_gives_the_roles_back() {
     let roles = async |player: &Player| {
         app.anonymous().get(&format!("/v1/players/{}", player.name)).await.ok(200)["roles"].clone()
     };
-    assert_eq!(roles(hounds).await, json!([{"pool": POOL, "role_debt": 1, "last_role": "hounds"}]));
+    assert_eq!(roles(&hounds).await, json!([{"pool": POOL, "role_debt": 1, "last_role": "hounds"}]));
 
     hounds.post(&format!("/v1/games/{game}/abort"), Value::Null).await.ok(200);
 
-    assert_eq!(roles(hounds).await, json!([{"pool": POOL, "role_debt": 0, "last_role": null}]));
+    assert_eq!(roles(&hounds).await, json!([{"pool": POOL, "role_debt": 0, "last_role": null}]));
     assert_eq!(db_count(&app, "rating_event").await, 0);
 }
 
@@ -75,10 +75,10 @@ async fn a_game_of_a_banned_player_is_not_rated() {
     let app = TestApp::start().await;
     let (ann, ben) = app.two_players().await;
     let (game, hounds, hare) = rated_game(&app, POOL, &ann, &ben).await;
-    opens(&game, hounds, hare).await;
+    opens(&game, &hounds, &hare).await;
     accounts::ban(&app.db, &hare.name, app.clock.now()).await.expect("banned");
 
-    let ended = resigns(hounds, &game).await;
+    let ended = resigns(&hounds, &game).await;
 
     assert!(ended["rating_changes"].is_null());
     assert_eq!(db_count(&app, "rating_event").await, 0);
@@ -92,7 +92,7 @@ async fn a_game_is_rated_once_however_many_end_it() {
     let (ann, ben) = app.two_players().await;
     let other = app.second_process().await;
     let (game, hounds, hare) = rated_game(&app, POOL, &ann, &ben).await;
-    opens(&game, hounds, hare).await;
+    opens(&game, &hounds, &hare).await;
     let path = format!("/v1/games/{game}/resignation");
 
     let finishers = (0..16).map(|number: usize| {
@@ -156,8 +156,8 @@ async fn idle_time_makes_a_rating_less_certain_and_reading_writes_nothing() {
     let app = TestApp::start().await;
     let (ann, ben) = app.two_players().await;
     let (game, hounds, hare) = rated_game(&app, POOL, &ann, &ben).await;
-    opens(&game, hounds, hare).await;
-    resigns(hounds, &game).await;
+    opens(&game, &hounds, &hare).await;
+    resigns(&hounds, &game).await;
     let before = rating_of(&app, "ann").await;
 
     app.clock.advance(TimeDelta::days(365));
@@ -175,8 +175,8 @@ async fn a_published_role_offset_counts_from_the_next_game_on() {
     let app = TestApp::start().await;
     let (ann, ben) = app.two_players().await;
     let (first, hounds, hare) = rated_game(&app, POOL, &ann, &ben).await;
-    opens(&first, hounds, hare).await;
-    let old = resigns(hare, &first).await;
+    opens(&first, &hounds, &hare).await;
+    let old = resigns(&hare, &first).await;
 
     let too_few = ratings::publish_offset(&app.db, POOL, app.clock.now()).await.expect("the database works");
     assert!(too_few.is_none(), "one game says nothing about the roles");
@@ -189,8 +189,8 @@ async fn a_published_role_offset_counts_from_the_next_game_on() {
     .await
     .expect("published");
     let (second, hounds, hare) = rated_game(&app, POOL, &ann, &ben).await;
-    opens(&second, hounds, hare).await;
-    let new = resigns(hare, &second).await;
+    opens(&second, &hounds, &hare).await;
+    let new = resigns(&hare, &second).await;
 
     assert_eq!(new["rating_changes"]["hounds"]["role_offset"], 200.0);
     assert!(ann.sees(&first).await["rating_changes"] == old["rating_changes"], "no past game is touched");
