@@ -412,6 +412,22 @@ pub async fn resign(db: &PgPool, now: Timestamp, player: PlayerId, id: GameId) -
     Ok(game)
 }
 
+/// Resigns every game that a player is in, for somebody who leaves for good.
+///
+/// # Errors
+///
+/// When the database fails; the games before that are resigned.
+pub async fn resign_all(db: &PgPool, now: Timestamp, player: PlayerId) -> Result<(), sqlx::Error> {
+    for id in store::ongoing_of(db, player).await? {
+        match resign(db, now, player, id).await {
+            Err(ActError::Database(err)) => return Err(err),
+            // Whatever else stands in the way: the game has ended meanwhile.
+            Ok(_) | Err(_) => {}
+        }
+    }
+    Ok(())
+}
+
 /// Calls a game off before both sides have moved: no result, no rating, and the roles count as not played.
 ///
 /// # Errors

@@ -375,6 +375,21 @@ pub async fn live_game_of(conn: &mut PgConnection, player: PlayerId) -> Result<O
     .await
 }
 
+/// The games that a player is in and that go on.
+pub async fn ongoing_of(db: impl PgExecutor<'_>, player: PlayerId) -> Result<Vec<GameId>, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"
+        select game_id as "game_id: GameId"
+        from game
+        where (hounds_id = $1 or hare_id = $1) and status = 'ongoing'
+        order by game_id
+        "#,
+        player.0,
+    )
+    .fetch_all(db)
+    .await
+}
+
 /// Counts a rated game that begins towards what its players are owed.
 pub async fn count_role(
     tx: &mut PgConnection,

@@ -27,6 +27,7 @@ use crate::{
         password::HashError,
     },
     dice::roll,
+    games,
     ids::{PlayerId, SessionId},
     wall_clock::WallClock,
 };
@@ -417,8 +418,8 @@ struct CloseAccountRequest {
 
 /// Close your account
 ///
-/// For good. The name, the profile, the password and all sessions go; the games stay, played by `closed`, and nobody
-/// else can take the name.
+/// For good. Games that go on are resigned. The name, the profile, the password and all sessions go; the games stay,
+/// played by `closed`, and nobody else can take the name.
 #[utoipa::path(
     operation_id = "closeAccount",
     tag = "Accounts",
@@ -436,8 +437,9 @@ async fn close_account(
     clock: Data<WallClock>,
     accounts: Data<Accounts>,
 ) -> Result<HttpResponse, ApiError> {
-    let password = body.into_inner().password;
-    accounts.close_account(&db, clock.now(), &client_address(&request), caller.0, password).await?;
+    let (password, now) = (body.into_inner().password, clock.now());
+    accounts.close_account(&db, now, &client_address(&request), caller.0, password).await?;
+    games::resign_all(&db, now, caller.0.player).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 

@@ -1,9 +1,9 @@
 //! The cluster on disk: made once, in a folder beside its place, and moved there when it is complete.
 
 use std::{
-    fs::{self, DirBuilder, File},
+    fs::{self, DirBuilder, File, Permissions},
     io::{self, Write},
-    os::unix::fs::DirBuilderExt,
+    os::unix::fs::{DirBuilderExt, PermissionsExt},
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
 };
@@ -47,16 +47,22 @@ pub(super) fn major_version(pgdata: &Path) -> Result<Option<u32>, StartError> {
 
 /// Makes the data folder if need be, and sees that the server can get there.
 pub(super) fn make_data_dir(data_dir: &Path, user: &ServerUser, purpose: Purpose) -> Result<(), StartError> {
-    let failed = StartError::files("making", data_dir);
+    // Looked at first, so that a folder in the wrong place is refused before it is made.
+    if let Some(existing) = data_dir.ancestors().find(|ancestor| ancestor.exists()) {
+        user.check_may_enter(existing)?;
+    }
     if let Some(parent) = data_dir.parent() {
         fs::create_dir_all(parent).map_err(StartError::files("making", parent))?;
     }
     // The server's user passes through, but sees nothing besides its own folders.
     let mode = if rustix::process::geteuid().is_root() { 0o711 } else { 0o700 };
     match DirBuilder::new().mode(mode).create(data_dir) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && purpose == Purpose::Service => {}
-        other => other.map_err(failed)?,
+        // Once more, whatever the umask has taken away.
+        Ok(()) => fs::set_permissions(data_dir, Permissions::from_mode(mode)),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && purpose == Purpose::Service => Ok(()),
+        Err(error) => Err(error),
     }
+    .map_err(StartError::files("making", data_dir))?;
     user.check_may_enter(data_dir)
 }
 

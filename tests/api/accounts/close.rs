@@ -53,3 +53,16 @@ async fn closing_needs_the_password() {
     ann.delete_with("/v1/me", json!({})).await.refused(400, "malformed-request");
     ann.get("/v1/me").await.ok(200);
 }
+
+#[tokio::test]
+async fn who_closes_the_account_resigns_what_goes_on() {
+    let app = TestApp::start().await;
+    let (ann, ben) = app.two_players().await;
+    let game = app.game(&ann, &ben, "hare-and-hounds").await;
+    ann.delete_with("/v1/me", json!({"password": PASSWORD})).await.ok(204);
+
+    let seen = ben.sees(&game).await;
+    assert_eq!((&seen["result"], &seen["reason"]), (&json!("hare"), &json!("resignation")));
+    assert_eq!(seen["players"]["hounds"]["username"], "closed");
+    ben.get("/v1/players/ann").await.refused(404, "not-found");
+}
