@@ -172,3 +172,32 @@ impl RootSpanBuilder for RequestSpan {
         });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use actix_web::{App, middleware::from_fn, test, web};
+    use tracing_actix_web::TracingLogger;
+
+    use super::*;
+
+    async fn crash() -> HttpResponse {
+        panic!("a handler crashes")
+    }
+
+    #[actix_web::test]
+    async fn a_crash_in_a_handler_is_a_problem_with_a_request_id() {
+        let app = App::new()
+            .route("/crash", web::get().to(crash))
+            .wrap(from_fn(finish))
+            .wrap(TracingLogger::<RequestSpan>::new());
+        let app = test::init_service(app).await;
+
+        let outcome = test::try_call_service(&app, test::TestRequest::get().uri("/crash").to_request()).await;
+
+        let Err(err) = outcome else { panic!("a crash is answered by its error") };
+        let response = err.error_response();
+        assert_eq!(response.status(), 500);
+        assert_eq!(response.headers().get("content-type").expect("a type"), "application/problem+json");
+        assert!(response.headers().contains_key("x-request-id"));
+    }
+}

@@ -7,6 +7,7 @@ mod errors;
 mod games;
 mod lobby;
 mod openapi;
+mod processes;
 mod ratings;
 mod starting;
 mod variants;

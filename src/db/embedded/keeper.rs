@@ -10,23 +10,33 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use super::{cluster, error::StartError};
+use super::error::StartError;
 
 /// Reads the server's process id, or an empty line once it needs no ending; acts when the pipe closes.
-/// Arguments: the signal, the cluster's folder, the folder to remove or nothing.
+/// Arguments: the signal, and the folder to remove or nothing.
+///
+/// A server without its files dies without giving its shared memory back, so each one that works in the folder is
+/// waited for: the one that was told to end, and those that initdb runs, which end by themselves.
 const SCRIPT: &str = r#"
 trap '' HUP INT TERM
-pid=
+signal=$1 folder=$2 pid=
+works() { for file in "$folder"/*/postmaster.pid; do [ -e "$file" ] && return 0; done; return 1; }
 while read -r line; do pid=$line; done
-[ -n "$pid" ] && kill -s "$1" "$pid"
-[ -n "$3" ] || exit 0
-tries=0
-while [ -e "$2/postmaster.pid" ] && [ $tries -lt 200 ]; do sleep 0.05; tries=$((tries + 1)); done
-[ -n "$pid" ] && [ -e "$2/postmaster.pid" ] && kill -s KILL "$pid"
-rm -rf "$3"
+[ -n "$pid" ] && kill -s "$signal" "$pid"
+[ -n "$folder" ] || exit 0
+# Between two servers of initdb there is none for a moment.
+quiet=0 enough=8 tries=0
+[ -n "$pid" ] && enough=1
+while [ $quiet -lt $enough ] && [ $tries -lt 200 ]; do
+    tries=$((tries + 1))
+    if works; then quiet=0; else quiet=$((quiet + 1)); fi
+    [ $quiet -lt $enough ] && sleep 0.05
+done
+[ -n "$pid" ] && works && kill -s KILL "$pid"
+rm -rf "$folder"
 # What was still writing there has noticed by now.
 sleep 0.3
-rm -rf "$3"
+rm -rf "$folder"
 "#;
 
 /// The shell, and our end of the pipe.
@@ -35,18 +45,18 @@ pub(super) struct Keeper(Child);
 
 impl Keeper {
     /// One that stops the server gently and leaves the data.
-    pub(super) fn stopping(data_dir: &Path) -> Result<Keeper, StartError> {
-        Keeper::start("INT", data_dir, Path::new(""))
+    pub(super) fn stopping() -> Result<Keeper, StartError> {
+        Keeper::start("INT", Path::new(""))
     }
 
     /// One that ends the server at once and removes the whole folder.
     pub(super) fn removing(data_dir: &Path) -> Result<Keeper, StartError> {
-        Keeper::start("QUIT", data_dir, data_dir)
+        Keeper::start("QUIT", data_dir)
     }
 
-    fn start(signal: &str, data_dir: &Path, removed: &Path) -> Result<Keeper, StartError> {
+    fn start(signal: &str, removed: &Path) -> Result<Keeper, StartError> {
         let mut shell = Command::new("/bin/sh");
-        shell.args(["-c", SCRIPT, "leveret-keeper", signal]).arg(cluster::folder(data_dir)).arg(removed);
+        shell.args(["-c", SCRIPT, "leveret-keeper", signal]).arg(removed);
         shell
             .current_dir("/")
             .process_group(0)

@@ -90,7 +90,7 @@ impl Postmaster {
         let keeper = match (keeper, &signalled) {
             (Some(keeper), _) => Some(keeper),
             (None, Some(_)) => None,
-            (None, None) => Some(Keeper::stopping(data_dir)?),
+            (None, None) => Some(Keeper::stopping()?),
         };
         let mut command = signalled.unwrap_or_else(|| user.command(binaries.postgres()));
         command.arg("-D").arg(fs::canonicalize(&pgdata).map_err(StartError::files("finding", &pgdata))?);
