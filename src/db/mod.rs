@@ -10,8 +10,9 @@ use sqlx::{
     postgres::{PgConnectOptions, PgPoolOptions},
 };
 
-/// The migrations that this program was built with.
-pub static MIGRATOR: Migrator = sqlx::migrate!("./migrations");
+/// The migrations that this program was built with. A database that has more of them is fine: it was migrated by the
+/// next release, beside which this one works on until it is replaced.
+pub static MIGRATOR: Migrator = Migrator { ignore_missing: true, ..sqlx::migrate!("./migrations") };
 
 /// Opens the pool. The first connection is made at once, so that a wrong address is noticed here.
 ///
@@ -32,7 +33,7 @@ pub async fn connect(url: &str, pool_size: u32) -> Result<PgPool, sqlx::Error> {
 ///
 /// # Errors
 ///
-/// When a migration fails, or the database has one that this program does not know.
+/// When a migration fails, or the database has one under the same number that is not the same.
 pub async fn migrate(db: &PgPool) -> Result<(), MigrateError> {
     MIGRATOR.run(db).await
 }

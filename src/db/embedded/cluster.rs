@@ -12,6 +12,7 @@ use super::{
     Purpose,
     binaries::Binaries,
     error::{StartError, last_lines},
+    leftovers,
     server_user::ServerUser,
 };
 use crate::dice;
@@ -153,13 +154,18 @@ fn sync(building: &Path, binaries: &Binaries, user: &ServerUser) -> Result<(), S
     Err(StartError::Create { pgdata: building.to_owned(), output: last_lines(&text_of(&output)) })
 }
 
-/// Removes what starts that were killed have left.
+/// Removes what starts that were killed have left, once nothing works there any more.
 fn remove_unfinished(data_dir: &Path) {
     for entry in fs::read_dir(data_dir).into_iter().flatten().flatten() {
-        if entry.file_name().to_string_lossy().starts_with(UNFINISHED)
-            && let Err(error) = fs::remove_dir_all(entry.path())
-        {
-            tracing::warn!(path = %entry.path().display(), %error, "an unfinished cluster cannot be removed");
+        if !entry.file_name().to_string_lossy().starts_with(UNFINISHED) {
+            continue;
+        }
+        let path = entry.path();
+        if let Err(error) = leftovers::end_all(&path) {
+            tracing::warn!(%error, "an unfinished cluster is still being made");
+        }
+        if let Err(error) = fs::remove_dir_all(&path) {
+            tracing::warn!(path = %path.display(), %error, "an unfinished cluster cannot be removed");
         }
     }
 }
