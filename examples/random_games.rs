@@ -69,6 +69,8 @@ struct Settings {
 /// All that the games have in common.
 struct Hall {
     site: Site,
+    /// Somebody who plays with nobody.
+    stranger: Account,
     /// Everybody who is free to play, twice if in no game.
     free: Mutex<Vec<Arc<Account>>>,
     /// Who was matched and waits for the other one to notice, by game.
@@ -94,36 +96,36 @@ fn run(settings: &Settings) -> Outcome<()> {
         Some(_) => None,
         None => Some(PrivatePostgres::start_for_tests(folder.path())?),
     };
-    let given = settings.database_url.as_deref();
-    let url = given.or(private.as_ref().map(PrivatePostgres::url)).ok_or("no database")?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let url = match (&settings.database_url, &private) {
+        (Some(url), _) => url.clone(),
+        (None, Some(private)) => runtime.block_on(fresh_database(private.url()))?,
+        (None, None) => return Err("no database".into()),
+    };
+    let url = url.as_str();
     let access_seconds = (2 * site::TOKEN_USED_FOR).as_secs().to_string();
     let start = || ServerProcess::start(url, &["--access-token-seconds", &access_seconds]);
     let servers = [start()?, start()?];
     let seed = settings.seed.unwrap_or_else(dice::roll);
     println!("seed {seed}, servers at {} and {}", servers[0].address(), servers[1].address());
 
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let addresses = servers.iter().map(|server| server.address().to_owned()).collect();
-    let hall = Arc::new(Hall {
-        site: Site::new(addresses)?,
-        free: Mutex::default(),
-        matched: Mutex::default(),
-        moves: AtomicU64::new(0),
-        ended: Mutex::default(),
-        games: AtomicU64::new(0),
+    let played = runtime.block_on(async {
+        let mut rng = StdRng::seed_from_u64(seed);
+        let hall = Arc::new(Hall::open(Site::new(addresses)?, settings.accounts, &mut rng).await?);
+        let took = hall.clone().play(settings.games, rng).await?;
+        Outcome::Ok((hall, took))
     });
-    let outcome = runtime.block_on(hall.clone().play(settings, StdRng::seed_from_u64(seed)));
     let complaints: Vec<String> = servers.iter().flat_map(ServerProcess::complaints).collect();
     for line in complaints.iter().take(20) {
         eprintln!("from a server's log: {line}");
     }
-    let took = outcome?;
-    drop(runtime);
+    let (hall, took) = played?;
     for server in servers {
         let cpu = server.cpu_seconds();
         println!("a server stopped within {:?}, having used {cpu:.1} s of processor time", server.stop()?);
     }
-    let findings = tokio::runtime::Runtime::new()?.block_on(audit(url))?;
+    let findings = runtime.block_on(audit(url))?;
     for finding in &findings {
         eprintln!("{finding}");
     }
@@ -141,6 +143,13 @@ fn run(settings: &Settings) -> Outcome<()> {
         return Err("the ratings do not come out of the log as they are stored".into());
     }
     Ok(())
+}
+
+/// Makes a database on a private server, whose own one is for maintenance.
+async fn fresh_database(url: &str) -> Outcome<String> {
+    let mut db = PgConnection::connect(url).await?;
+    sqlx::raw_sql("create database random_games").execute(&mut db).await?;
+    Ok(url.replacen("/postgres?", "/random_games?", 1))
 }
 
 /// Runs all queries of the audit: a line for each row that they find.
@@ -162,25 +171,38 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 impl Hall {
-    /// Signs everybody up and plays. Answers how long the playing took.
-    async fn play(self: Arc<Hall>, settings: &Settings, mut rng: StdRng) -> Outcome<Duration> {
-        for number in 0..settings.accounts {
-            let account = Arc::new(Account::sign_up(&self.site, &mut rng, format!("player-{number}")).await?);
-            locked(&self.free).extend([account.clone(), account]);
+    /// Signs everybody up.
+    async fn open(site: Site, accounts: u16, rng: &mut StdRng) -> Outcome<Hall> {
+        let mut free = Vec::new();
+        for number in 0..accounts {
+            let account = Arc::new(Account::sign_up(&site, rng, format!("player-{number}")).await?);
+            free.extend([account.clone(), account]);
         }
+        let stranger = Account::sign_up(&site, rng, "stranger".to_owned()).await?;
+        Ok(Hall {
+            site,
+            stranger,
+            free: Mutex::new(free),
+            matched: Mutex::default(),
+            moves: AtomicU64::new(0),
+            ended: Mutex::default(),
+            games: AtomicU64::new(0),
+        })
+    }
+
+    /// Plays until enough games have ended. Answers how long that took.
+    async fn play(self: Arc<Hall>, games: u64, mut rng: StdRng) -> Outcome<Duration> {
         let began = Instant::now();
         let mut tasks = JoinSet::new();
         loop {
-            while self.games.load(Ordering::Relaxed) < settings.games
+            while self.games.load(Ordering::Relaxed) < games
                 && let Some(players) = self.choose(&mut rng)
             {
                 let (hall, rng) = (self.clone(), StdRng::seed_from_u64(rng.next_u64()));
                 tasks.spawn(async move {
                     match players {
                         Chosen::ForPool(player) => hall.wait_in_a_pool(player, rng).await,
-                        Chosen::ForChallenge(players, stranger) => {
-                            hall.challenge(players, stranger, rng).await
-                        }
+                        Chosen::ForChallenge(players) => hall.challenge(players, rng).await,
                     }
                 });
             }
@@ -203,17 +225,13 @@ impl Hall {
         if rng.random() && !first.waits.swap(true, Ordering::Relaxed) {
             return Some(Chosen::ForPool(first));
         }
-        let others: Vec<_> = free.iter().filter(|one| one.name != first.name).cloned().collect();
-        let stranger = others.first().cloned();
-        let second =
-            others.iter().find(|one| stranger.as_ref().is_some_and(|stranger| stranger.name != one.name));
-        let (Some(stranger), Some(second)) = (stranger, second.cloned()) else {
-            free.push(first);
-            return None;
-        };
-        let place = free.iter().position(|one| Arc::ptr_eq(one, &second))?;
-        free.swap_remove(place);
-        Some(Chosen::ForChallenge([first, second], stranger))
+        match free.iter().position(|other| other.name != first.name) {
+            Some(second) => Some(Chosen::ForChallenge([first, free.swap_remove(second)])),
+            None => {
+                free.push(first);
+                None
+            }
+        }
     }
 
     fn free(&self, players: impl IntoIterator<Item = Arc<Account>>) {
@@ -234,16 +252,7 @@ impl Hall {
             locked(&self.matched).insert(game, player);
             return Ok(());
         };
-        let stranger = self.stranger([&player, &opponent])?;
-        self.play_all(&format!("pool {pool}"), game, [player, opponent], stranger, rng).await
-    }
-
-    fn stranger(&self, players: [&Account; 2]) -> Outcome<Arc<Account>> {
-        let free = locked(&self.free);
-        let matched = locked(&self.matched);
-        let stranger =
-            free.iter().chain(matched.values()).find(|one| players.iter().all(|it| it.name != one.name));
-        Ok(stranger.ok_or("there is no third player about: more accounts are needed")?.clone())
+        self.play_all(&format!("pool {pool}"), game, [player, opponent], rng).await
     }
 
     /// The game that a ticket leads to, unless there is a reason to have none.
@@ -271,12 +280,7 @@ impl Hall {
     }
 
     /// Two players agree on a game by a challenge, direct or open, casual or rated.
-    async fn challenge(
-        &self,
-        players: [Arc<Account>; 2],
-        stranger: Arc<Account>,
-        mut rng: StdRng,
-    ) -> Outcome<()> {
+    async fn challenge(&self, players: [Arc<Account>; 2], mut rng: StdRng) -> Outcome<()> {
         let (site, rng) = (&self.site, &mut rng);
         let [challenger, accepter] = &players;
         let (direct, rated) = (rng.random(), rng.random_bool(0.4));
@@ -296,7 +300,7 @@ impl Hall {
         let own = site.send(site.any(rng), Some(challenger), Method::POST, &accept, None).await?;
         site.refused(&own, 403, "not-your-challenge")?;
         if direct {
-            let other = site.send(site.any(rng), Some(&stranger), Method::POST, &accept, None).await?;
+            let other = site.send(site.any(rng), Some(&self.stranger), Method::POST, &accept, None).await?;
             site.refused(&other, 404, "not-found")?;
         }
         if direct && rng.random_bool(0.05) {
@@ -343,7 +347,7 @@ impl Hall {
             if rated { "rated" } else { "casual" }
         );
         let rng = StdRng::seed_from_u64(rng.next_u64());
-        self.play_all(&origin, game, players, stranger, rng).await
+        self.play_all(&origin, game, players, rng).await
     }
 
     /// A challenge with the rules and the clock of a pool.
@@ -359,11 +363,10 @@ impl Hall {
         origin: &str,
         game: String,
         players: [Arc<Account>; 2],
-        stranger: Arc<Account>,
         rng: StdRng,
     ) -> Outcome<()> {
         let [one, other] = &players;
-        let mut table = Table { site: &self.site, rng, stranger, moves: &self.moves };
+        let mut table = Table { site: &self.site, rng, stranger: &self.stranger, moves: &self.moves };
         let (mut origin, mut next) = (origin, Some(game));
         while let Some(id) = next {
             let game = table.read(&id).await?;
@@ -406,7 +409,7 @@ impl Hall {
 /// Who shall play, and how they find each other.
 enum Chosen {
     ForPool(Arc<Account>),
-    ForChallenge([Arc<Account>; 2], Arc<Account>),
+    ForChallenge([Arc<Account>; 2]),
 }
 
 fn one_of<'a>(rng: &mut StdRng, words: &[&'a str]) -> Option<&'a str> {

@@ -175,8 +175,8 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
         (None, Some(private)) => private.url().to_owned(),
         (None, None) => return Err("no database".into()),
     };
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let outcome = runtime.block_on(async {
+    // The tasks run on this thread; each worker of the server has a thread and a runtime of its own.
+    let outcome = actix_web::rt::System::new().block_on(async {
         let db = db::connect(&url, cli.database.pool_size).await.map_err(|err| {
             format!("the database does not answer: {err}; check DATABASE_URL and that the server runs")
         })?;
@@ -194,7 +194,6 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
             }
         }
     });
-    drop(runtime);
     if let Some(private) = private {
         private.stop()?;
         tracing::info!("the private PostgreSQL has stopped");

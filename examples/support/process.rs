@@ -77,8 +77,9 @@ impl ServerProcess {
     /// Starts one without rate limits on a free port, and waits until it is ready.
     pub fn start(database_url: &str, settings: &[&str]) -> Outcome<ServerProcess> {
         let mut command = leveret(database_url)?;
-        // Of what is not a warning, only what the main program says: that it is ready.
-        command.env("LEVERET_LOG", "warn,leveret=info,leveret::=warn");
+        // Of what is not a warning, only what the main program says: that it is ready. (Without sqlx the filter loses
+        // that line after a notice that it keeps back.)
+        command.env("LEVERET_LOG", "warn,sqlx=info,leveret=info,leveret::=warn");
         command.args(["--listen", "127.0.0.1:0", "--rate-limits", "off"]).args(settings);
         let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn()?;
         let log = child.stderr.take().ok_or("the server has no log")?;

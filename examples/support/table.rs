@@ -19,7 +19,7 @@ pub struct Table<'a> {
     pub site: &'a Site,
     pub rng: StdRng,
     /// Somebody who does not play in it.
-    pub stranger: Arc<Account>,
+    pub stranger: &'a Account,
     /// Moves that were answered with 201.
     pub moves: &'a AtomicU64,
 }
@@ -196,8 +196,8 @@ impl Table<'_> {
                 ensure(answer.body["ply"] == game["ply"], "another ply", &answer.body)
             }
             3 => {
-                let stranger = self.stranger.clone();
-                site.refused(&self.play(&stranger, game, next, &mv).await?, 403, "not-a-player")
+                let stranger = self.stranger;
+                site.refused(&self.play(stranger, game, next, &mv).await?, 403, "not-a-player")
             }
             4 => {
                 let path = format!("/v1/games/{}/moves/{next}", text(game, "id")?);

@@ -33,7 +33,7 @@ const BEGIN: &str = "2026-12-01T10:00:00Z";
 const PASSWORD: &str = "correct-horse-battery";
 
 /// How many connections a server of a test may hold.
-const POOL_SIZE: u32 = 20;
+const POOL_SIZE: u32 = 44;
 
 static HTTP: LazyLock<reqwest::Client> = LazyLock::new(http_client);
 
