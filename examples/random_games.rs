@@ -78,6 +78,8 @@ struct Hall {
     moves: AtomicU64,
     ended: Mutex<BTreeMap<String, u64>>,
     games: AtomicU64,
+    /// How many games are to be played.
+    wanted: u64,
 }
 
 fn main() -> ExitCode {
@@ -112,8 +114,8 @@ fn run(settings: &Settings) -> Outcome<()> {
     let addresses = servers.iter().map(|server| server.address().to_owned()).collect();
     let played = runtime.block_on(async {
         let mut rng = StdRng::seed_from_u64(seed);
-        let hall = Arc::new(Hall::open(Site::new(addresses)?, settings.accounts, &mut rng).await?);
-        let took = hall.clone().play(settings.games, rng).await?;
+        let hall = Arc::new(Hall::open(Site::new(addresses)?, settings, &mut rng).await?);
+        let took = hall.clone().play(rng).await?;
         Outcome::Ok((hall, took))
     });
     let complaints: Vec<String> = servers.iter().flat_map(ServerProcess::complaints).collect();
@@ -172,9 +174,9 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 impl Hall {
     /// Signs everybody up.
-    async fn open(site: Site, accounts: u16, rng: &mut StdRng) -> Outcome<Hall> {
+    async fn open(site: Site, settings: &Settings, rng: &mut StdRng) -> Outcome<Hall> {
         let mut free = Vec::new();
-        for number in 0..accounts {
+        for number in 0..settings.accounts {
             let account = Arc::new(Account::sign_up(&site, rng, format!("player-{number}")).await?);
             free.extend([account.clone(), account]);
         }
@@ -187,15 +189,16 @@ impl Hall {
             moves: AtomicU64::new(0),
             ended: Mutex::default(),
             games: AtomicU64::new(0),
+            wanted: settings.games,
         })
     }
 
     /// Plays until enough games have ended. Answers how long that took.
-    async fn play(self: Arc<Hall>, games: u64, mut rng: StdRng) -> Outcome<Duration> {
+    async fn play(self: Arc<Hall>, mut rng: StdRng) -> Outcome<Duration> {
         let began = Instant::now();
         let mut tasks = JoinSet::new();
         loop {
-            while self.games.load(Ordering::Relaxed) < games
+            while !self.is_done()
                 && let Some(players) = self.choose(&mut rng)
             {
                 let (hall, rng) = (self.clone(), StdRng::seed_from_u64(rng.next_u64()));
@@ -212,6 +215,10 @@ impl Hall {
                 Ok(Some(ended)) => ended??,
             }
         }
+    }
+
+    fn is_done(&self) -> bool {
+        self.games.load(Ordering::Relaxed) >= self.wanted
     }
 
     /// Takes some who are free.
@@ -269,7 +276,8 @@ impl Hall {
         let began = Instant::now();
         while ticket["status"] == "queued" {
             tokio::time::sleep(Duration::from_millis(rng.random_range(20..200))).await;
-            let method = if began.elapsed() > TICKET_PATIENCE { Method::DELETE } else { Method::GET };
+            let leaves = self.is_done() || began.elapsed() > TICKET_PATIENCE;
+            let method = if leaves { Method::DELETE } else { Method::GET };
             ticket = site.send(site.any(rng), Some(player), method, &path, None).await?.body(200)?;
         }
         match text(&ticket, "status")? {

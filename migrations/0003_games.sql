@@ -1,7 +1,9 @@
 -- Games and their log. `pool` is written by `lobby` and by the operator, the rest by `games`.
 --
--- The log is the record: the columns position, ply, status, result, reason and draw_offer of a game are
--- what its events add up to, kept so that one read answers. tests/audit.sql says when they disagree.
+-- The log is the record. Everything that happens in a game takes the next number of its log, so of all that is
+-- tried at the same instant one thing happens, and a move is a single insert. Position, ply and draw offer are what
+-- the log adds up to and are stored nowhere else; status, result and reason are kept with the game as well, for the
+-- lists. tests/audit.sql says when they disagree.
 
 create table pool (
     pool_id    text        not null,
@@ -47,12 +49,7 @@ create table game (
     rematch_of  uuid,
     created_at  timestamptz not null,
 
-    position    text        not null,
-    ply         smallint    not null default 0,
-    last_event  integer     not null default 1,
-    last_at     timestamptz not null,
     status      text        not null default 'ongoing',
-    draw_offer  text,
     hounds_rematch boolean  not null default false,
     hare_rematch   boolean  not null default false,
     result      text,
@@ -70,37 +67,37 @@ create table game (
     constraint game_variant_known check (variant in ('hare-and-hounds', 'catch-the-hare')),
     constraint game_rated_in_pool check (not rated or pool_id is not null),
     constraint game_status_known check (status in ('ongoing', 'finished', 'aborted')),
-    constraint game_draw_offer_role check (draw_offer in ('hounds', 'hare')),
     constraint game_result_known check (result in ('hounds', 'hare', 'draw')),
     constraint game_finished_has_result check ((status = 'finished') = (result is not null)),
     constraint game_ended_has_reason check ((status = 'ongoing') = (reason is null)),
-    constraint game_ended_has_time check ((status = 'ongoing') = (ended_at is null)),
-    constraint game_over_without_offer check (status = 'ongoing' or draw_offer is null)
-) with (fillfactor = 70);
+    constraint game_ended_has_time check ((status = 'ongoing') = (ended_at is null))
+);
 -- Ids sort by time of creation.
 create index game_hounds_idx on game (hounds_id, game_id);
 create index game_hare_idx on game (hare_id, game_id);
 create index game_pool_idx on game (pool_id, game_id);
 create index game_live_idx on game (pool_id) where status = 'ongoing';
 
--- One row for everything that happened in a game, numbered from 1 without a gap.
+-- Types rather than checks: PostgreSQL reads the text of a check anew for every statement that writes.
+create type game_event_kind as enum (
+    'started', 'move', 'draw_offered', 'draw_withdrawn', 'draw_declined', 'rematch_offered', 'rematch_withdrawn',
+    'rematch_accepted', 'ended', 'annulled'
+);
+create type game_role as enum ('hounds', 'hare');
+
+-- One row for everything that happened in a game, numbered from 1 without a gap. No foreign key leads to the game:
+-- it would lock the game's row for every move, and games are never deleted.
 create table game_event (
-    game_id uuid        not null,
-    number  integer     not null,
-    kind    text        not null,
-    at      timestamptz not null,
-    role    text,
+    game_id uuid            not null,
+    number  integer         not null,
+    kind    game_event_kind not null,
+    at      timestamptz     not null,
+    role    game_role,
     ply     smallint,
     move    text,
     data    jsonb,
 
     constraint game_event_pkey primary key (game_id, number),
-    constraint game_event_game_fkey foreign key (game_id) references game (game_id),
-    constraint game_event_kind_known check (kind in (
-        'started', 'move', 'draw_offered', 'draw_withdrawn', 'draw_declined', 'rematch_offered',
-        'rematch_withdrawn', 'rematch_accepted', 'ended', 'annulled'
-    )),
-    constraint game_event_role_known check (role in ('hounds', 'hare')),
     constraint game_event_move_whole check ((kind = 'move') = (ply is not null and move is not null))
 );
 -- One move a ply.

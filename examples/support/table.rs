@@ -118,7 +118,7 @@ impl Table<'_> {
                     self.act(&who, Method::POST, &game, "abort").await?.body(200)?
                 }
                 5..=9 => self.resign(&game, seats).await?,
-                10..=29 => self.talk_of_a_draw(&game, seats).await?,
+                10..=29 if game["draw_offer"].is_null() => self.talk_of_a_draw(&game, seats).await?,
                 30..=99 => {
                     self.misbehave(&game, seats).await?;
                     game

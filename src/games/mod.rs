@@ -1,8 +1,8 @@
 //! Playing: one function for each thing that a player can do in a game.
 //!
-//! The log is the record. Every change of a game appends to it in the transaction that makes the change, and every
-//! ending goes through [`end`], which holds the game's row: so a game ends once, whoever tries at the same instant.
-//! A move that ends nothing is one statement that decides by itself whether the ply still fits.
+//! The log is the record. Everything that happens takes the next number of the game's log, and each number is taken
+//! once: so of all that is tried at the same instant one thing happens, and whoever was overtaken looks again. A move
+//! that ends nothing is that one insert. Every ending goes through `end`, in the transaction that settles the ratings.
 
 mod clock;
 mod ending;
@@ -158,8 +158,8 @@ pub struct PlayedMove {
     pub is_new: bool,
 }
 
-/// How often a move is tried against a game that changes meanwhile.
-const MOVE_ATTEMPTS: usize = 4;
+/// How often something is tried against a game that changes meanwhile.
+const ATTEMPTS: usize = 5;
 
 /// Plays `text` as ply number `ply`, or finds that it stands already.
 ///
@@ -185,7 +185,7 @@ pub async fn play_move(
     {
         return Ok(played(hot, *next));
     }
-    for _ in 0..MOVE_ATTEMPTS {
+    for _ in 0..ATTEMPTS {
         let game = store::find(db, id).await?.ok_or(PlayMoveError::NoSuchGame)?;
         match game.decide(player, ply, text, now)? {
             Decision::AlreadyPlayed => return Ok(PlayedMove { game: Arc::new(game), is_new: false }),
@@ -194,7 +194,12 @@ pub async fn play_move(
                     return Ok(played(hot, *next));
                 }
             }
-            Decision::Played(_) => return play_last_move(db, hot, now, player, id, ply, text).await,
+            Decision::Played(next) => {
+                if let Some(game) = play_last_move(db, *next, now).await? {
+                    hot.forget(id);
+                    return Ok(PlayedMove { game: Arc::new(game), is_new: true });
+                }
+            }
         }
     }
     Err(PlayMoveError::Busy)
@@ -207,35 +212,20 @@ fn played(hot: &HotGames, game: Game) -> PlayedMove {
     PlayedMove { game, is_new: true }
 }
 
-/// Plays a move that ends the game: held, decided again, recorded, settled.
-async fn play_last_move(
-    db: &PgPool,
-    hot: &HotGames,
-    now: Timestamp,
-    player: PlayerId,
-    id: GameId,
-    ply: u16,
-    text: &str,
-) -> Result<PlayedMove, PlayMoveError> {
+/// Plays the move that ends a game: appended, ended and settled in one transaction. Nothing when it was overtaken.
+async fn play_last_move(db: &PgPool, mut game: Game, now: Timestamp) -> Result<Option<Game>, sqlx::Error> {
+    let Some((ending, _)) = game.ended else { return Ok(None) };
     let mut tx = db.begin().await?;
-    let game = store::lock(&mut tx, id).await?.ok_or(PlayMoveError::NoSuchGame)?;
-    let mut next = match game.decide(player, ply, text, now)? {
-        Decision::AlreadyPlayed => return Ok(PlayedMove { game: Arc::new(game), is_new: false }),
-        Decision::Played(next) => *next,
-    };
-    store::append_last_move(&mut tx, &next).await?;
-    if let Some((ending, _)) = next.ended {
-        end(&mut tx, &mut next, ending, None, now).await?;
-    } else {
-        store::update(&mut tx, &next).await?;
+    if !store::append_move(&mut *tx, &game).await? {
+        return Ok(None);
     }
+    end(&mut tx, &mut game, ending, None, now).await?;
     tx.commit().await?;
-    hot.forget(id);
     metrics::counter!("leveret_moves_total").increment(1);
-    Ok(PlayedMove { game: Arc::new(next), is_new: true })
+    Ok(Some(game))
 }
 
-/// Ends a held game: the only way that one ends. Logs it, frees the players and settles the ratings.
+/// Ends a game: the only way that one ends. Logs it, frees the players and settles the ratings.
 async fn end(
     tx: &mut PgConnection,
     game: &mut Game,
@@ -298,6 +288,9 @@ pub enum ActError {
     /// One of the two is in another live rated game.
     #[error("one of the two players is in another live rated game")]
     AlreadyPlaying(PlayerId),
+    /// So much else happened at once that it could not be settled what came first.
+    #[error("the game is busy")]
+    Busy,
     /// The database failed.
     #[error("database failure")]
     Database(#[from] sqlx::Error),
@@ -310,6 +303,17 @@ impl From<CreateError> for ActError {
             CreateError::Database(err) => ActError::Database(err),
         }
     }
+}
+
+/// Does something to a game, and once more when a move took its number in the log first.
+async fn unless_overtaken(act: impl AsyncFn() -> Result<Game, ActError>) -> Result<Game, ActError> {
+    for _ in 0..ATTEMPTS {
+        match act().await {
+            Err(ActError::Database(err)) if db::violates(&err, "game_event_pkey") => {}
+            outcome => return outcome,
+        }
+    }
+    Err(ActError::Busy)
 }
 
 /// Holds a game for something that only its players may do.
@@ -340,35 +344,38 @@ pub async fn offer_draw(
     id: GameId,
     intent: DrawIntent,
 ) -> Result<Game, ActError> {
-    let mut tx = db.begin().await?;
-    let (mut game, role) = hold(&mut tx, player, id).await?;
-    if let Some((Ending::DrawAgreed, _)) = game.ended {
-        return Ok(game);
-    }
-    if !game.is_ongoing() {
-        return Err(ActError::GameOver);
-    }
-    match game.draw_offer {
-        Some(offerer) if offerer != role => {
-            end(&mut tx, &mut game, Ending::DrawAgreed, Some(role), now).await?;
+    unless_overtaken(async || {
+        let mut tx = db.begin().await?;
+        let (mut game, role) = hold(&mut tx, player, id).await?;
+        if let Some((Ending::DrawAgreed, _)) = game.ended {
+            return Ok(game);
         }
-        _ if intent == DrawIntent::AcceptOnly => return Err(ActError::NoDrawOffer),
-        Some(_) => return Ok(game),
-        None => {
-            game.draw_offer = Some(role);
-            store::append_event(
-                &mut tx,
-                &mut game,
-                Happening { kind: "draw_offered", role: Some(role) },
-                None,
-                now,
-            )
-            .await?;
-            store::update(&mut tx, &game).await?;
+        if !game.is_ongoing() {
+            return Err(ActError::GameOver);
         }
-    }
-    tx.commit().await?;
-    Ok(game)
+        match game.draw_offer {
+            Some(offerer) if offerer != role => {
+                end(&mut tx, &mut game, Ending::DrawAgreed, Some(role), now).await?;
+            }
+            _ if intent == DrawIntent::AcceptOnly => return Err(ActError::NoDrawOffer),
+            Some(_) => return Ok(game),
+            None => {
+                game.draw_offer = Some(role);
+                store::append_event(
+                    &mut tx,
+                    &mut game,
+                    Happening { kind: "draw_offered", role: Some(role) },
+                    None,
+                    now,
+                )
+                .await?;
+                store::update(&mut tx, &game).await?;
+            }
+        }
+        tx.commit().await?;
+        Ok(game)
+    })
+    .await
 }
 
 /// Withdraws one's own draw offer, or declines the other side's. Without an offer nothing changes.
@@ -382,17 +389,20 @@ pub async fn clear_draw_offer(
     player: PlayerId,
     id: GameId,
 ) -> Result<Game, ActError> {
-    let mut tx = db.begin().await?;
-    let (mut game, role) = hold(&mut tx, player, id).await?;
-    if !game.is_ongoing() {
-        return Err(ActError::GameOver);
-    }
-    let Some(offerer) = game.draw_offer.take() else { return Ok(game) };
-    let kind = if offerer == role { "draw_withdrawn" } else { "draw_declined" };
-    store::append_event(&mut tx, &mut game, Happening { kind, role: Some(role) }, None, now).await?;
-    store::update(&mut tx, &game).await?;
-    tx.commit().await?;
-    Ok(game)
+    unless_overtaken(async || {
+        let mut tx = db.begin().await?;
+        let (mut game, role) = hold(&mut tx, player, id).await?;
+        if !game.is_ongoing() {
+            return Err(ActError::GameOver);
+        }
+        let Some(offerer) = game.draw_offer.take() else { return Ok(game) };
+        let kind = if offerer == role { "draw_withdrawn" } else { "draw_declined" };
+        store::append_event(&mut tx, &mut game, Happening { kind, role: Some(role) }, None, now).await?;
+        store::update(&mut tx, &game).await?;
+        tx.commit().await?;
+        Ok(game)
+    })
+    .await
 }
 
 /// Resigns. Resigning again answers the same.
@@ -401,15 +411,18 @@ pub async fn clear_draw_offer(
 ///
 /// Why it was not done.
 pub async fn resign(db: &PgPool, now: Timestamp, player: PlayerId, id: GameId) -> Result<Game, ActError> {
-    let mut tx = db.begin().await?;
-    let (mut game, role) = hold(&mut tx, player, id).await?;
-    match game.ended {
-        Some((Ending::Resigned(resigned), _)) if resigned == role => return Ok(game),
-        Some(_) => return Err(ActError::GameOver),
-        None => end(&mut tx, &mut game, Ending::Resigned(role), Some(role), now).await?,
-    }
-    tx.commit().await?;
-    Ok(game)
+    unless_overtaken(async || {
+        let mut tx = db.begin().await?;
+        let (mut game, role) = hold(&mut tx, player, id).await?;
+        match game.ended {
+            Some((Ending::Resigned(resigned), _)) if resigned == role => return Ok(game),
+            Some(_) => return Err(ActError::GameOver),
+            None => end(&mut tx, &mut game, Ending::Resigned(role), Some(role), now).await?,
+        }
+        tx.commit().await?;
+        Ok(game)
+    })
+    .await
 }
 
 /// Resigns every game that a player is in, for somebody who leaves for good.
@@ -434,24 +447,27 @@ pub async fn resign_all(db: &PgPool, now: Timestamp, player: PlayerId) -> Result
 ///
 /// Why it was not done.
 pub async fn abort(db: &PgPool, now: Timestamp, player: PlayerId, id: GameId) -> Result<Game, ActError> {
-    let mut tx = db.begin().await?;
-    let (mut game, role) = hold(&mut tx, player, id).await?;
-    match game.ended {
-        Some((Ending::Aborted, _)) => return Ok(game),
-        Some(_) => return Err(ActError::GameOver),
-        None if game.ply() >= 2 => return Err(ActError::TooLateToAbort),
-        None => end(&mut tx, &mut game, Ending::Aborted, Some(role), now).await?,
-    }
-    if let (true, Some(pool)) = (game.rated, &game.pool) {
-        store::insert_abort(&mut tx, id, player, pool, now).await?;
-        let mut ordered = Role::ALL;
-        ordered.sort_by_key(|role| game.seats[*role].player);
-        for role in ordered {
-            store::uncount_role(&mut tx, game.seats[role].player, pool, role, id).await?;
+    unless_overtaken(async || {
+        let mut tx = db.begin().await?;
+        let (mut game, role) = hold(&mut tx, player, id).await?;
+        match game.ended {
+            Some((Ending::Aborted, _)) => return Ok(game),
+            Some(_) => return Err(ActError::GameOver),
+            None if game.ply() >= 2 => return Err(ActError::TooLateToAbort),
+            None => end(&mut tx, &mut game, Ending::Aborted, Some(role), now).await?,
         }
-    }
-    tx.commit().await?;
-    Ok(game)
+        if let (true, Some(pool)) = (game.rated, &game.pool) {
+            store::insert_abort(&mut tx, id, player, pool, now).await?;
+            let mut ordered = Role::ALL;
+            ordered.sort_by_key(|role| game.seats[*role].player);
+            for role in ordered {
+                store::uncount_role(&mut tx, game.seats[role].player, pool, role, id).await?;
+            }
+        }
+        tx.commit().await?;
+        Ok(game)
+    })
+    .await
 }
 
 /// What a new game is made from, beside what led to it: its id and its seed.
@@ -476,37 +492,45 @@ pub async fn offer_rematch(
     id: GameId,
     fresh: Fresh,
 ) -> Result<Game, ActError> {
-    let mut tx = db.begin().await?;
-    let (mut game, role) = hold(&mut tx, player, id).await?;
-    if game.is_ongoing() {
-        return Err(ActError::GameNotOver);
-    }
-    if game.rematch.is_some() || game.rematch_wanted[role] {
-        return Ok(game);
-    }
-    game.rematch_wanted[role] = true;
-    let kind = if game.rematch_wanted[role.other()] { "rematch_accepted" } else { "rematch_offered" };
-    let mut data = None;
-    if game.rematch_wanted[role.other()] {
-        let seats = game.seats.as_ref().map(|seat| seat.player);
-        let new = NewGame {
-            id: fresh.id,
-            rules: game.play.rules(),
-            clock: game.clock,
-            pool: game.pool.clone(),
-            rated: game.rated,
-            players: if game.swap_roles { ByRole { hounds: seats.hare, hare: seats.hounds } } else { seats },
-            seed: fresh.seed,
-            swap_roles: game.swap_roles,
-            rematch_of: Some(id),
-        };
-        game.rematch = Some(create(&mut tx, &new, now).await?);
-        data = Some(serde_json::json!({ "game": fresh.id }));
-    }
-    store::append_event(&mut tx, &mut game, Happening { kind, role: Some(role) }, data.as_ref(), now).await?;
-    store::update(&mut tx, &game).await?;
-    tx.commit().await?;
-    Ok(game)
+    unless_overtaken(async || {
+        let mut tx = db.begin().await?;
+        let (mut game, role) = hold(&mut tx, player, id).await?;
+        if game.is_ongoing() {
+            return Err(ActError::GameNotOver);
+        }
+        if game.rematch.is_some() || game.rematch_wanted[role] {
+            return Ok(game);
+        }
+        game.rematch_wanted[role] = true;
+        let kind = if game.rematch_wanted[role.other()] { "rematch_accepted" } else { "rematch_offered" };
+        let mut data = None;
+        if game.rematch_wanted[role.other()] {
+            let seats = game.seats.as_ref().map(|seat| seat.player);
+            let new = NewGame {
+                id: fresh.id,
+                rules: game.play.rules(),
+                clock: game.clock,
+                pool: game.pool.clone(),
+                rated: game.rated,
+                players: if game.swap_roles {
+                    ByRole { hounds: seats.hare, hare: seats.hounds }
+                } else {
+                    seats
+                },
+                seed: fresh.seed,
+                swap_roles: game.swap_roles,
+                rematch_of: Some(id),
+            };
+            game.rematch = Some(create(&mut tx, &new, now).await?);
+            data = Some(serde_json::json!({ "game": fresh.id }));
+        }
+        store::append_event(&mut tx, &mut game, Happening { kind, role: Some(role) }, data.as_ref(), now)
+            .await?;
+        store::update(&mut tx, &game).await?;
+        tx.commit().await?;
+        Ok(game)
+    })
+    .await
 }
 
 /// Takes back one's wish for a rematch. Without one nothing changes.
@@ -520,29 +544,32 @@ pub async fn withdraw_rematch(
     player: PlayerId,
     id: GameId,
 ) -> Result<Game, ActError> {
-    let mut tx = db.begin().await?;
-    let (mut game, role) = hold(&mut tx, player, id).await?;
-    if game.is_ongoing() {
-        return Err(ActError::GameNotOver);
-    }
-    if let Some(rematch) = game.rematch {
-        return Err(ActError::RematchExists(rematch));
-    }
-    if !game.rematch_wanted[role] {
-        return Ok(game);
-    }
-    game.rematch_wanted[role] = false;
-    store::append_event(
-        &mut tx,
-        &mut game,
-        Happening { kind: "rematch_withdrawn", role: Some(role) },
-        None,
-        now,
-    )
-    .await?;
-    store::update(&mut tx, &game).await?;
-    tx.commit().await?;
-    Ok(game)
+    unless_overtaken(async || {
+        let mut tx = db.begin().await?;
+        let (mut game, role) = hold(&mut tx, player, id).await?;
+        if game.is_ongoing() {
+            return Err(ActError::GameNotOver);
+        }
+        if let Some(rematch) = game.rematch {
+            return Err(ActError::RematchExists(rematch));
+        }
+        if !game.rematch_wanted[role] {
+            return Ok(game);
+        }
+        game.rematch_wanted[role] = false;
+        store::append_event(
+            &mut tx,
+            &mut game,
+            Happening { kind: "rematch_withdrawn", role: Some(role) },
+            None,
+            now,
+        )
+        .await?;
+        store::update(&mut tx, &game).await?;
+        tx.commit().await?;
+        Ok(game)
+    })
+    .await
 }
 
 /// Annuls a finished rated game: one more entry in its log. A rebuild of the ratings then leaves it out.

@@ -33,7 +33,6 @@ struct GameRow {
     rematch_of: Option<GameId>,
     rematch: Option<GameId>,
     created_at: DateTime<Utc>,
-    ply: i16,
     last_event: i32,
     last_at: DateTime<Utc>,
     draw_offer: Option<String>,
@@ -72,9 +71,6 @@ impl TryFrom<GameRow> for Game {
         let start = Position::parse(rules, &row.start).map_err(|err| inconsistent(id, err))?;
         let play = Play::replay(rules, start, row.moves.iter().map(String::as_str))
             .map_err(|err| inconsistent(id, err))?;
-        if i32::from(row.ply) != i32::from(play.ply()) {
-            return Err(inconsistent(id, "it has not as many moves as plies"));
-        }
         let draw_offer = row.draw_offer.map(|role| role.parse::<Role>()).transpose();
         let ended = match (row.reason, row.ended_at) {
             (Some(reason), Some(at)) => {
@@ -83,6 +79,10 @@ impl TryFrom<GameRow> for Game {
             }
             _ => None,
         };
+        let by_rules = play.outcome().map(Ending::ByRules);
+        if by_rules.is_some() && by_rules != ended.map(|(ending, _)| ending) {
+            return Err(inconsistent(id, "it ended otherwise than its moves say"));
+        }
         Ok(Game {
             id,
             play,
@@ -144,14 +144,11 @@ pub async fn find_all(db: impl PgExecutor<'_>, ids: &[Uuid]) -> Result<Vec<Game>
             hounds_id as "hounds_id: PlayerId", hare_id as "hare_id: PlayerId",
             hounds.username as hounds_username, hare.username as hare_username,
             hounds_rating, hare_rating, hounds_provisional, hare_provisional,
-            start, swap_roles, rematch_of as "rematch_of: GameId", game.created_at, ply, last_event, last_at,
-            draw_offer, hounds_rematch, hare_rematch, result, reason, ended_at,
+            start, swap_roles, rematch_of as "rematch_of: GameId", game.created_at, hounds_rematch, hare_rematch,
+            result, reason, ended_at,
             (select rematch.game_id from game rematch where rematch.rematch_of = game.game_id) as "rematch: GameId",
-            array(
-                select move from game_event
-                where game_event.game_id = game.game_id and kind = 'move'
-                order by number
-            ) as "moves!: Vec<String>",
+            log.last_event as "last_event!", log.last_at as "last_at!", log.draw_offer,
+            coalesce(log.moves, '{}') as "moves!: Vec<String>",
             case when rated and status = 'finished' then (
                 select jsonb_agg(jsonb_build_object(
                     'role', role, 'before', rating_before, 'after', rating_after, 'rd_before', rd_before,
@@ -164,6 +161,18 @@ pub async fn find_all(db: impl PgExecutor<'_>, ids: &[Uuid]) -> Result<Vec<Game>
         join game on game.game_id = wanted.game_id
         join player hounds on hounds.player_id = hounds_id
         join player hare on hare.player_id = hare_id
+        cross join lateral (
+            select
+                max(number) as last_event,
+                max(at) as last_at,
+                array_agg(move order by number) filter (where kind = 'move') as moves,
+                -- A draw offer stands until something else that clears it.
+                (array_agg(case when kind = 'draw_offered' then role::text end order by number desc)
+                    filter (where kind in ('move', 'draw_offered', 'draw_withdrawn', 'draw_declined', 'ended'))
+                )[1] as draw_offer
+            from game_event
+            where game_event.game_id = game.game_id
+        ) log
         order by place
         "#,
         ids,
@@ -185,35 +194,25 @@ pub async fn lock(tx: &mut PgConnection, id: GameId) -> Result<Option<Game>, sql
     find(tx, id).await
 }
 
-/// Records the last move of a game that goes on, if the ply still fits: one statement, which decides between all
-/// who try at once. Answers whether it did.
+/// Appends the last move of a game to its log, unless something else took its number: one statement, which decides
+/// between all who try at once. Answers whether it did.
 pub async fn append_move(db: impl PgExecutor<'_>, game: &Game) -> Result<bool, sqlx::Error> {
-    let recorded = sqlx::query!(
+    let appended = sqlx::query!(
         r#"
-        with played as (
-            update game
-            set position = $2, ply = $3, last_event = $4, last_at = $5, draw_offer = null
-            where game_id = $1 and ply = $3 - 1::smallint and last_event = $4 - 1 and status = 'ongoing'
-            returning game_id, ply, last_event, last_at
-        )
         insert into game_event (game_id, number, kind, at, role, ply, move)
-        select game_id, last_event, 'move', last_at, $6, ply, $7 from played
+        values ($1, $2, 'move', $3, $4::text::game_role, $5, $6)
+        on conflict do nothing
         "#,
         game.id.0,
-        game.play.position().to_string(),
-        ply(game),
         game.last_event,
         game.last_at,
         game.play.turn().other().to_string(),
+        i16::try_from(game.ply()).unwrap_or(i16::MAX),
         game.moves.last().map_or("", String::as_str),
     )
     .execute(db)
     .await?;
-    Ok(recorded.rows_affected() == 1)
-}
-
-fn ply(game: &Game) -> i16 {
-    i16::try_from(game.ply()).unwrap_or(i16::MAX)
+    Ok(appended.rows_affected() == 1)
 }
 
 /// Something that happened in a game, other than a move.
@@ -225,7 +224,8 @@ pub struct Happening<'a> {
     pub role: Option<Role>,
 }
 
-/// Appends to the log of a game that is held. The number comes from the game, which counts it.
+/// Appends to the log of a game that is held. The number comes from the game, which counts it; a move may take it
+/// first, since moves hold nothing, and then the database refuses by the constraint `game_event_pkey`.
 pub async fn append_event(
     tx: &mut PgConnection,
     game: &mut Game,
@@ -237,7 +237,7 @@ pub async fn append_event(
     sqlx::query!(
         r#"
         insert into game_event (game_id, number, kind, at, role, data)
-        values ($1, $2, $3, $4, $5, $6)
+        values ($1, $2, $3::text::game_event_kind, $4, $5::text::game_role, $6)
         "#,
         game.id.0,
         game.last_event,
@@ -261,41 +261,16 @@ pub async fn update(tx: &mut PgConnection, game: &Game) -> Result<(), sqlx::Erro
     sqlx::query!(
         r#"
         update game
-        set position = $2, ply = $3, last_event = $4, last_at = $5, draw_offer = $6, hounds_rematch = $7,
-            hare_rematch = $8, status = $9, result = $10, reason = $11, ended_at = $12
+        set hounds_rematch = $2, hare_rematch = $3, status = $4, result = $5, reason = $6, ended_at = $7
         where game_id = $1
         "#,
         game.id.0,
-        game.play.position().to_string(),
-        ply(game),
-        game.last_event,
-        game.last_at,
-        game.draw_offer.map(|role| role.to_string()),
         game.rematch_wanted.hounds,
         game.rematch_wanted.hare,
         status,
         game.ended.and_then(|(ending, _)| ending.result()).map(|result| result.to_string()),
         game.ended.map(|(ending, _)| ending.reason()),
         game.ended.map(|(_, at)| at),
-    )
-    .execute(tx)
-    .await?;
-    Ok(())
-}
-
-/// Appends the move that ended a held game.
-pub async fn append_last_move(tx: &mut PgConnection, game: &Game) -> Result<(), sqlx::Error> {
-    sqlx::query!(
-        r#"
-        insert into game_event (game_id, number, kind, at, role, ply, move)
-        values ($1, $2, 'move', $3, $4, $5, $6)
-        "#,
-        game.id.0,
-        game.last_event,
-        game.last_at,
-        game.play.turn().other().to_string(),
-        ply(game),
-        game.moves.last().map_or("", String::as_str),
     )
     .execute(tx)
     .await?;
@@ -315,10 +290,9 @@ pub async fn insert(
         with made as (
             insert into game (
                 game_id, variant, rules, clock, pool_id, rated, hounds_id, hare_id, hounds_rating,
-                hounds_provisional, hare_rating, hare_provisional, start, position, seed, swap_roles, rematch_of,
-                created_at, last_at
+                hounds_provisional, hare_rating, hare_provisional, start, seed, swap_roles, rematch_of, created_at
             )
-            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13, $14, $15, $16, $17, $17)
+            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
             returning game_id, created_at
         )
         insert into game_event (game_id, number, kind, at)

@@ -89,6 +89,7 @@ impl From<ActError> for ApiError {
                 error::ALREADY_PLAYING,
                 "one of the two players is in another live rated game; try again when it is over",
             ),
+            ActError::Busy => ApiError::unavailable(100),
             ActError::Database(err) => err.into(),
         }
     }

@@ -9,8 +9,13 @@ use crate::harness::{Reply, TestApp, holding};
 
 type Act = Pin<Box<dyn Future<Output = Reply>>>;
 
+/// Takes the next number of the game's log until the race begins: whatever happens needs it.
 fn hold(game: &str) -> String {
-    format!("select from game where game_id = '{game}' for update")
+    format!(
+        "insert into game_event (game_id, number, kind, at)
+         select game_id, max(number) + 1, 'started', now() from game_event where game_id = '{game}' group by game_id
+         returning number"
+    )
 }
 
 #[tokio::test]
