@@ -91,26 +91,21 @@ fn run(settings: &Settings) -> Outcome<()> {
     let private = PrivatePostgres::start(folder.path(), None)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let bench = runtime.block_on(Bench::prepare(private.url(), &folder))?;
+    eprintln!("four runs of {} s each", settings.seconds);
+    let before = bench.run(settings, "move.sql")?;
     let (workers, pool_size) = (settings.workers.to_string(), settings.pool_size.to_string());
     let server = ServerProcess::start(private.url(), &["--workers", &workers, "--pool-size", &pool_size])?;
-
     let mut players = runtime.block_on(sign_up(server.address(), settings.games))?;
-    eprintln!(
-        "{} players have signed up; each of the four runs takes {} s",
-        2 * players.len(),
-        settings.seconds
-    );
-    let before = bench.run(settings, "move.sql")?;
     let cpu = server.cpu_seconds();
     let played = runtime.block_on(play_all(&mut players, settings.seconds))?;
     let cpu = server.cpu_seconds() - cpu;
-    let after = bench.run(settings, "move.sql")?;
-    let statement = bench.run(settings, "statement.sql")?;
     for line in server.complaints() {
         eprintln!("from the server's log: {line}");
     }
     drop(players);
     server.stop()?;
+    let after = bench.run(settings, "move.sql")?;
+    let statement = bench.run(settings, "statement.sql")?;
 
     let reference = f64::midpoint(before, after);
     let moves = played.latencies.len() as f64 / settings.seconds as f64;
@@ -122,11 +117,12 @@ fn run(settings: &Settings) -> Outcome<()> {
             .map_or(0.0, in_ms)
     };
     println!(
-        "\n{} cores, {}, {} games at once, {} s a run.\n",
+        "\n{} cores, {}, {} games at once, {} s a run, {} connections of the server to PostgreSQL.\n",
         cores(),
         bench.version,
         settings.games,
-        settings.seconds
+        settings.seconds,
+        settings.pool_size,
     );
     println!("| | a second | p50 | p99 | max |\n|---|---:|---:|---:|---:|");
     println!("| pgbench, one move in a transaction, before | {before:.0} | | | |");

@@ -180,24 +180,17 @@ pub async fn play_move(
 ) -> Result<PlayedMove, PlayMoveError> {
     if let Some(game) = hot.get(id)
         && let Ok(Decision::Played(next)) = game.decide(player, ply, text, now)
-        && next.is_ongoing()
-        && store::append_move(db, &next).await?
+        && let Some(played) = record_move(db, hot, *next, now).await?
     {
-        return Ok(played(hot, *next));
+        return Ok(played);
     }
     for _ in 0..ATTEMPTS {
         let game = store::find(db, id).await?.ok_or(PlayMoveError::NoSuchGame)?;
         match game.decide(player, ply, text, now)? {
             Decision::AlreadyPlayed => return Ok(PlayedMove { game: Arc::new(game), is_new: false }),
-            Decision::Played(next) if next.is_ongoing() => {
-                if store::append_move(db, &next).await? {
-                    return Ok(played(hot, *next));
-                }
-            }
             Decision::Played(next) => {
-                if let Some(game) = play_last_move(db, *next, now).await? {
-                    hot.forget(id);
-                    return Ok(PlayedMove { game: Arc::new(game), is_new: true });
+                if let Some(played) = record_move(db, hot, *next, now).await? {
+                    return Ok(played);
                 }
             }
         }
@@ -205,11 +198,26 @@ pub async fn play_move(
     Err(PlayMoveError::Busy)
 }
 
-fn played(hot: &HotGames, game: Game) -> PlayedMove {
+/// Records the last move of a game, and its end if it has ended it. Nothing when something else was faster.
+async fn record_move(
+    db: &PgPool,
+    hot: &HotGames,
+    game: Game,
+    now: Timestamp,
+) -> Result<Option<PlayedMove>, sqlx::Error> {
+    let game = if game.is_ongoing() {
+        store::append_move(db, &game).await?.then_some(game)
+    } else {
+        play_last_move(db, game, now).await?
+    };
+    let Some(game) = game.map(Arc::new) else { return Ok(None) };
     metrics::counter!("leveret_moves_total").increment(1);
-    let game = Arc::new(game);
-    hot.keep(game.clone());
-    PlayedMove { game, is_new: true }
+    if game.is_ongoing() {
+        hot.keep(game.clone());
+    } else {
+        hot.forget(game.id);
+    }
+    Ok(Some(PlayedMove { game, is_new: true }))
 }
 
 /// Plays the move that ends a game: appended, ended and settled in one transaction. Nothing when it was overtaken.
@@ -221,7 +229,6 @@ async fn play_last_move(db: &PgPool, mut game: Game, now: Timestamp) -> Result<O
     }
     end(&mut tx, &mut game, ending, None, now).await?;
     tx.commit().await?;
-    metrics::counter!("leveret_moves_total").increment(1);
     Ok(Some(game))
 }
 
