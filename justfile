@@ -75,3 +75,7 @@ games *args:
 # Benchmarks of the rules and of the pairing
 bench *args:
     cargo bench "$@"
+# Moves a second against pgbench on the same PostgreSQL: just load --seconds 10
+load *args:
+    cargo build --release --bin leveret
+    cargo run --release --example load -- "$@"

@@ -23,7 +23,7 @@ pub struct DatabaseSettings {
     pub postgres_bin_dir: Option<PathBuf>,
 
     /// How many connections to PostgreSQL one process may hold
-    #[arg(long, env = "LEVERET_POOL_SIZE", default_value_t = 16, value_parser = clap::value_parser!(u32).range(2..=500), global = true)]
+    #[arg(long, env = "LEVERET_POOL_SIZE", default_value_t = 36, value_parser = clap::value_parser!(u32).range(6..=500), global = true)]
     pub pool_size: u32,
 }
 
