@@ -27,5 +27,7 @@ pub fn start(format: LogFormat, filter: &str) {
     let layer = if human { lines.compact().boxed() } else { lines.json().flatten_event(true).boxed() };
     let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new("info"));
     // Only a second call can fail, and then logging is on already.
-    let _ = tracing_subscriber::registry().with(layer.with_filter(filter)).try_init();
+    // The filter is for all, not for the layer: a filter of a layer forgets itself when a crate merely asks whether a
+    // line would be told.
+    let _ = tracing_subscriber::registry().with(filter).with(layer).try_init();
 }

@@ -439,10 +439,9 @@ pub async fn resign(db: &PgPool, now: Timestamp, player: PlayerId, id: GameId) -
 /// When the database fails; the games before that are resigned.
 pub async fn resign_all(db: &PgPool, now: Timestamp, player: PlayerId) -> Result<(), sqlx::Error> {
     for id in store::ongoing_of(db, player).await? {
-        match resign(db, now, player, id).await {
-            Err(ActError::Database(err)) => return Err(err),
-            // Whatever else stands in the way: the game has ended meanwhile.
-            Ok(_) | Err(_) => {}
+        // Whatever else stands in the way: the game has ended meanwhile.
+        if let Err(ActError::Database(err)) = resign(db, now, player, id).await {
+            return Err(err);
         }
     }
     Ok(())

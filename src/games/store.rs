@@ -396,6 +396,14 @@ pub async fn uncount_role(
     role: Role,
     aborted: GameId,
 ) -> Result<(), sqlx::Error> {
+    // Held first, and looked at after: a game that begins meanwhile is then seen.
+    sqlx::query!(
+        "select from role_balance where player_id = $1 and pool_id = $2 for update",
+        player.0,
+        pool,
+    )
+    .execute(&mut *tx)
+    .await?;
     sqlx::query!(
         r#"
         update role_balance
