@@ -29,6 +29,8 @@ use std::{
     fs::{File, OpenOptions, TryLockError},
     os::unix::fs::OpenOptionsExt,
     path::{self, Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
 };
 
 pub use error::{StartError, StopError};
@@ -155,6 +157,11 @@ impl Drop for PrivatePostgres {
     }
 }
 
+/// How long to wait for the lock: a child that is just being started holds every lock of its parent until it has
+/// become another program, and a service that is being replaced may be at its last steps.
+const LOCK_PATIENCE: Duration = Duration::from_secs(1);
+const LOCK_POLL: Duration = Duration::from_millis(20);
+
 /// Takes the data folder for this process, until the file is closed.
 fn lock(data_dir: &Path) -> Result<File, StartError> {
     let path = data_dir.join("lock");
@@ -165,9 +172,13 @@ fn lock(data_dir: &Path) -> Result<File, StartError> {
         .mode(0o600)
         .open(&path)
         .map_err(StartError::files("opening", &path))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(StartError::InUse { data_dir: data_dir.to_owned() }),
-        Err(TryLockError::Error(reason)) => Err(StartError::files("locking", &path)(reason)),
+    let begun = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) if begun.elapsed() < LOCK_PATIENCE => thread::sleep(LOCK_POLL),
+            Err(TryLockError::WouldBlock) => return Err(StartError::InUse { data_dir: data_dir.to_owned() }),
+            Err(TryLockError::Error(reason)) => return Err(StartError::files("locking", &path)(reason)),
+        }
     }
 }
