@@ -35,7 +35,7 @@ pub struct LogSettings {
     pub log_format: LogFormat,
 
     /// What is logged, as in RUST_LOG: a level, or module=level pairs
-    #[arg(long, env = "LEVERET_LOG", default_value = "info", global = true)]
+    #[arg(long, env = "LEVERET_LOG", default_value = "info,actix_server=warn", global = true)]
     pub log: String,
 }
 

@@ -24,7 +24,11 @@ pub fn start(format: LogFormat, filter: &str) {
         LogFormat::Json => false,
     };
     let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr);
-    let layer = if human { lines.compact().boxed() } else { lines.json().flatten_event(true).boxed() };
+    let layer = if human {
+        lines.compact().boxed()
+    } else {
+        lines.json().flatten_event(true).with_span_list(false).boxed()
+    };
     let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new("info"));
     // Only a second call can fail, and then logging is on already.
     // The filter is for all, not for the layer: a filter of a layer forgets itself when a crate merely asks whether a
