@@ -196,3 +196,58 @@ async fn a_published_role_offset_counts_from_the_next_game_on() {
     assert!(ann.sees(&first).await["rating_changes"] == old["rating_changes"], "no past game is touched");
     assert_eq!(ratings::rebuild(&app.db, false).await.expect("a rebuild"), []);
 }
+
+/// Writes 600 rated games of two established equals of which the hounds won four in five; to be deleted before the
+/// database is audited, since nobody has played them.
+async fn db_pretend_600_games(app: &TestApp) {
+    for sql in [
+        "insert into game (game_id, variant, rules, clock, pool_id, rated, hounds_id, hare_id, start, seed, created_at,
+            status, result, reason, ended_at)
+         select gen_random_uuid(), variant, rules, clock, pool_id, true, hounds.player_id, hare.player_id,
+            'a2b1b3/e2 hounds', number, hounds.created_at, 'finished',
+            case when number % 5 < 4 then 'hounds' else 'hare' end, 'resignation', hounds.created_at
+         from pool, player hounds, player hare, generate_series(1, 600) number
+         where pool_id = 'hare-and-hounds' and hounds.username = 'ann' and hare.username = 'ben'",
+        "insert into rating_event (game_id, player_id, opponent_id, pool_id, settled, role, score, rating_before,
+            rd_before, volatility_before, rating_after, rd_after, volatility_after, expected_score, advantage,
+            rule_version, rated_at)
+         select game_id, player_id, opponent_id, pool_id, seed, role, (result = role)::int, 1500, 60, 0.06, 1500, 60,
+            0.06, 0.5, 0, 1, created_at
+         from game
+         cross join lateral (
+            values ('hounds', hounds_id, hare_id), ('hare', hare_id, hounds_id)
+         ) side (role, player_id, opponent_id)",
+    ] {
+        sqlx::query(sql).execute(&app.db).await.expect("the games are written");
+    }
+}
+
+async fn db_delete_all_games(app: &TestApp) {
+    for sql in ["delete from rating_event", "delete from game"] {
+        sqlx::query(sql).execute(&app.db).await.expect("the games are deleted");
+    }
+}
+
+#[tokio::test]
+async fn a_role_offset_is_fitted_from_the_log_and_published() {
+    let app = TestApp::start().await;
+    let (ann, ben) = app.two_players().await;
+    db_pretend_600_games(&app).await;
+
+    let published =
+        ratings::publish_offset(&app.db, POOL, app.clock.now()).await.expect("the database works");
+    let published = published.expect("600 games are enough");
+    db_delete_all_games(&app).await;
+
+    // Four in five is an expectation of 0.8: 241 points, drawn a little towards none by the prior.
+    let (a, error) = (published.fit.offset.a, published.fit.a_standard_error);
+    assert_eq!(published.fit.sample_size, 600);
+    assert!((200.0..260.0).contains(&a) && (10.0..40.0).contains(&error), "{published:?}");
+    let (game, hounds, hare) = rated_game(&app, POOL, &ann, &ben).await;
+    opens(&game, &hounds, &hare).await;
+    let ended = resigns(&hounds, &game).await;
+    assert_eq!(ended["rating_changes"]["hare"]["role_offset"], a);
+    let history = format!("/v1/players/ann/ratings/{POOL}/history");
+    let change = app.anonymous().get(&history).await.ok(200)["items"][0].clone();
+    assert_eq!(change["role_offset_version"], published.id);
+}
