@@ -224,6 +224,7 @@ async fn record_move(
 async fn play_last_move(db: &PgPool, mut game: Game, now: Timestamp) -> Result<Option<Game>, sqlx::Error> {
     let Some((ending, _)) = game.ended else { return Ok(None) };
     let mut tx = db.begin().await?;
+    store::hold(&mut tx, game.id).await?;
     if !store::append_move(&mut *tx, &game).await? {
         return Ok(None);
     }

@@ -187,10 +187,17 @@ pub async fn find(db: impl PgExecutor<'_>, id: GameId) -> Result<Option<Game>, s
     Ok(find_all(db, &[id.0]).await?.pop())
 }
 
+/// Holds a game's row until the transaction ends. Whoever needs the row and a number of the log takes the row first:
+/// the other way round, two could wait for each other.
+pub async fn hold(tx: &mut PgConnection, id: GameId) -> Result<(), sqlx::Error> {
+    sqlx::query!("select from game where game_id = $1 for update", id.0).execute(tx).await?;
+    Ok(())
+}
+
 /// Loads a game and holds its row until the transaction ends. The row is held first and read after, so that what is
 /// read is what the one who held it before has left.
 pub async fn lock(tx: &mut PgConnection, id: GameId) -> Result<Option<Game>, sqlx::Error> {
-    sqlx::query!("select from game where game_id = $1 for update", id.0).fetch_optional(&mut *tx).await?;
+    hold(tx, id).await?;
     find(tx, id).await
 }
 

@@ -131,3 +131,36 @@ async fn a_rematch_that_both_accept_at_once_is_one_game() {
     let rematch = ann.sees(ann.sees(&game).await["rematch"]["game"].as_str().expect("a rematch")).await;
     assert_eq!(rematch["players"]["hounds"]["username"], "ben");
 }
+
+#[tokio::test]
+async fn a_move_that_ends_the_game_and_a_resignation_do_not_wait_for_each_other_for_ever() {
+    for round in 0..6 {
+        let app = TestApp::start().await;
+        let (ann, ben) = app.two_players().await;
+        let other = app.second_process().await;
+        let game = app.game(&ann, &ben, "hare-and-hounds").await;
+        let opening = ["a2-b2", "e2-d1", "b1-c1", "d1-c2", "b2-b1", "c2-b2", "b1-c2"];
+        for (ply, text) in (1..).zip(opening) {
+            let mover = if ply % 2 == 1 { &ann } else { &ben };
+            mover.plays(&game, ply, text).await.ok(201);
+        }
+
+        let resignation = format!("/v1/games/{game}/resignation");
+        let (far_ann, far_ben, g, r) =
+            (other.as_player(&ann), other.as_player(&ben), game.clone(), resignation.clone());
+        let mut contenders: Vec<Act> = vec![
+            Box::pin({
+                let (ben, g) = (ben.clone(), g.clone());
+                async move { ben.plays(&g, 8, "b2-a2").await }
+            }),
+            Box::pin(async move { far_ann.post(&r, Value::Null).await }),
+            Box::pin(async move { far_ben.plays(&g, 8, "b2-a2").await }),
+        ];
+        contenders.rotate_left(round % 3);
+        for reply in holding(&app.db, &hold(&game), contenders).await {
+            assert!([200, 201, 409].contains(&reply.status), "{reply}");
+        }
+
+        assert_eq!(ben.sees(&game).await["result"], "hare", "the hare wins either way");
+    }
+}
