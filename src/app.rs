@@ -22,7 +22,7 @@ use crate::{
     accounts::{self, Accounts, access::AccessTokens},
     config::ServeSettings,
     dice::roll,
-    games::HotGames,
+    games::{HotGames, LivePositions, analysis, computer::ComputerPlayer},
     http::{
         self,
         finish::{RequestSpan, admit, finish},
@@ -31,6 +31,7 @@ use crate::{
         operations,
     },
     lobby::{matchmaker::Matchmaker, presence::Presence},
+    solver::Solver,
     wall_clock::WallClock,
 };
 
@@ -79,6 +80,8 @@ pub struct App {
     clock: WallClock,
     tokens: AccessTokens,
     matchmaker: Matchmaker,
+    computer: ComputerPlayer,
+    solver: Solver,
     handle: ServerHandle,
     server: JoinHandle<io::Result<()>>,
     tasks: Vec<JoinHandle<()>>,
@@ -107,13 +110,20 @@ impl App {
         let limits = Data::new(Limits::new(limited));
         let public_url = serve.public_url.clone().unwrap_or_else(|| format!("http://{address}"));
 
+        let solver = Solver::new();
+        let hot = HotGames::new(HOT_GAMES);
+        let computer = ComputerPlayer::new(solver.clone(), hot.clone());
+
         let workers = serve.workers.map_or_else(cores, usize::from);
         let shared = Shared {
             workers_db: WorkersDb::new(&db, workers),
             clock: Data::new(clock.clone()),
             accounts: Data::new(accounts),
             tokens: Data::new(tokens.clone()),
-            hot: Data::new(HotGames::new(HOT_GAMES)),
+            hot: Data::new(hot),
+            computer: Data::new(computer.clone()),
+            live_positions: Data::new(LivePositions::default()),
+            solver: Data::new(solver.clone()),
             presence: Data::new(presence),
             matchmaker: Data::new(matchmaker.clone()),
             limits: limits.clone(),
@@ -144,6 +154,8 @@ impl App {
         let running = if tasks {
             vec![
                 tokio::spawn(matchmaker.clone().run(db.clone(), clock.clone())),
+                actix_web::rt::spawn(computer.clone().run(db.clone(), clock.clone(), roll)),
+                tokio::spawn(analysis::keep_analysing(db.clone(), solver.clone())),
                 tokio::spawn(keep_looking(tokens.clone(), db.clone(), clock.clone())),
                 tokio::spawn(keep_counting()),
                 tokio::spawn(keep_sweeping(limits, db.clone(), clock.clone())),
@@ -151,7 +163,7 @@ impl App {
         } else {
             Vec::new()
         };
-        Ok(App { address, db, clock, tokens, matchmaker, handle, server, tasks: running })
+        Ok(App { address, db, clock, tokens, matchmaker, computer, solver, handle, server, tasks: running })
     }
 
     /// Where it listens.
@@ -166,6 +178,24 @@ impl App {
     /// When the database fails.
     pub async fn match_tickets(&self) -> Result<usize, sqlx::Error> {
         self.matchmaker.step(&self.db, self.clock.now(), roll).await
+    }
+
+    /// Lets the computer do what it has to do in all games; answers in how many it did something.
+    ///
+    /// # Errors
+    ///
+    /// When the database fails.
+    pub async fn let_computer_play(&self) -> Result<usize, sqlx::Error> {
+        self.computer.step(&self.db, &self.clock, roll).await
+    }
+
+    /// Computes the accuracies of the games that have ended; answers of how many.
+    ///
+    /// # Errors
+    ///
+    /// When the database fails.
+    pub async fn analyse(&self) -> Result<usize, analysis::AnalysisError> {
+        analysis::step(&self.db, &self.solver).await
     }
 
     /// Looks which sessions ended elsewhere, as the task does by itself.
@@ -239,6 +269,9 @@ struct Shared {
     accounts: Data<Accounts>,
     tokens: Data<AccessTokens>,
     hot: Data<HotGames>,
+    computer: Data<ComputerPlayer>,
+    live_positions: Data<LivePositions>,
+    solver: Data<Solver>,
     presence: Data<Presence>,
     matchmaker: Data<Matchmaker>,
     limits: Data<Limits>,
@@ -263,6 +296,9 @@ impl Shared {
             .app_data(self.accounts)
             .app_data(self.tokens)
             .app_data(self.hot)
+            .app_data(self.computer)
+            .app_data(self.live_positions)
+            .app_data(self.solver)
             .app_data(self.presence)
             .app_data(self.matchmaker)
             .app_data(self.limits)

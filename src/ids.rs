@@ -48,6 +48,11 @@ id! {
     /// A player's id: what the service knows them by, whatever they call themselves.
     PlayerId
 }
+
+impl PlayerId {
+    /// The computer, which has a row among the players like everybody.
+    pub const COMPUTER: PlayerId = PlayerId(Uuid::from_u128(0x0000_0000_0000_7000_8000_0000_0000_0001));
+}
 id! {
     /// A session's id: one log-in on one device.
     SessionId

@@ -12,7 +12,7 @@ use leveret::{
         embedded::{PrivatePostgres, default_data_dir},
     },
     dice::roll,
-    games::{self, ClockSetting},
+    games::{self, ClockSetting, fair_play::Standing},
     http::document,
     ids::GameId,
     lobby::pools,
@@ -55,6 +55,15 @@ enum Command {
     /// Accounts: ban, unban
     #[command(subcommand)]
     Accounts(AccountsCommand),
+    /// Lists accounts that found the only good move more often than their rating explains: numbers, no verdict
+    FairPlay {
+        /// Only accounts that were tested at least so often
+        #[arg(long, default_value_t = 50)]
+        least_tests: i64,
+        /// Only accounts that passed at least so many standard deviations more tests than expected
+        #[arg(long, default_value_t = 3.0)]
+        least_z: f64,
+    },
     /// Keys that sign access tokens: rotate
     #[command(subcommand)]
     Keys(KeysCommand),
@@ -188,6 +197,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
             Some(Command::Ratings(command)) => ratings_command(&db, &clock, command).await,
             Some(Command::Pools(command)) => pools_command(&db, &clock, command).await,
             Some(Command::Accounts(command)) => accounts_command(&db, &clock, command).await,
+            Some(Command::FairPlay { least_tests, least_z }) => fair_play(&db, least_tests, least_z).await,
             Some(Command::Keys(KeysCommand::Rotate)) => {
                 let kid = accounts::access::rotate_key(&db, clock.now(), roll()).await?;
                 print(&format!("{kid} signs from now on\n"))
@@ -305,6 +315,28 @@ async fn accounts_command(
             print(&format!("{name} may log in again\n"))
         }
     }
+}
+
+async fn fair_play(db: &PgPool, least_tests: i64, least_z: f64) -> Result<ExitCode, Failure> {
+    let striking = games::fair_play::striking(db, least_tests, least_z).await?;
+    print(
+        "account               variant          role    rating  games  tests  passed  expected      z  accuracy\n",
+    )?;
+    for Standing { record, expected, z } in striking {
+        let name = record.username.unwrap_or_else(|| "closed".to_owned());
+        let name = if record.is_bot { format!("{name} (bot)") } else { name };
+        print(&format!(
+            "{name:<21} {:<16} {:<6} {:>7.0} {:>6} {:>6} {:>7} {expected:>9.1} {z:>6.1} {:>9.1}\n",
+            record.variant.to_string(),
+            record.role.to_string(),
+            record.rating,
+            record.games,
+            record.tests,
+            record.passed,
+            record.accuracy,
+        ))?;
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Prints to standard output; a reader that has gone away is no failure.

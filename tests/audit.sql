@@ -317,7 +317,7 @@ where challenge.status = 'accepted' and (
     or challenge.ended_at <> game.created_at
 );
 
--- name: a game comes from one thing: a challenge, two tickets or a rematch
+-- name: a game comes from one thing: a challenge, two tickets, a rematch or the wish to play the computer
 -- Tickets are forgotten when their player joins the pool again, so only doubles can be seen.
 select game.game_id, game.rematch_of, challenges, tickets
 from game
@@ -325,7 +325,8 @@ cross join lateral (select count(*) from challenge where challenge.game_id = gam
 cross join lateral (select count(*) from ticket where ticket.game_id = game.game_id) matched (tickets)
 where challenges > 1 or tickets > 2
     or (challenges > 0)::int + (tickets > 0)::int + (game.rematch_of is not null)::int > 1
-    or (challenges = 0 and game.rematch_of is null and not game.rated);
+    or (challenges = 0 and game.rematch_of is null and not game.rated
+        and hounds_computer is null and hare_computer is null);
 
 -- name: a live session that has tokens left has one that can be spent
 select session.session_id, count(*) as tokens
@@ -339,7 +340,7 @@ having count(*) filter (where token.spent_at is null) <> 1;
 select player.player_id, player.closed_at, password.player_id is not null as has_password
 from player
 left join password using (player_id)
-where (player.closed_at is null) <> (password.player_id is not null)
+where (player.closed_at is null and player.username <> 'computer') <> (password.player_id is not null)
     or (player.closed_at is not null and (
         player.bio <> ''
         or exists (select from session where session.player_id = player.player_id and session.ended_at is null)
@@ -350,3 +351,27 @@ select player.player_id, player.banned_at, session.session_id
 from player
 join session using (player_id)
 where player.banned_at is not null and session.ended_at is null;
+
+-- name: the computer plays where it is seated, and nowhere is it left out
+select game_id, hounds_id, hounds_computer, hare_id, hare_computer
+from game
+where (hounds_id = '00000000-0000-7000-8000-000000000001' and hounds_computer is null)
+    or (hare_id = '00000000-0000-7000-8000-000000000001' and hare_computer is null);
+
+-- name: accuracies are of finished games that were looked at, and of the players who played them
+select accuracy.game_id, accuracy.role, accuracy.player_id
+from accuracy
+join game using (game_id)
+where game.status <> 'finished' or not game.analysed
+    or accuracy.player_id <> case role when 'hounds' then hounds_id else hare_id end;
+
+-- name: a side without a choice has no accuracy, and every other one has
+select game_id, role, choices, accuracy
+from accuracy
+where (choices = 0) <> (accuracy is null);
+
+-- name: a repeated request is of one of the players of the game that it made
+select game_request.game_id, game_request.player_id
+from game_request
+join game using (game_id)
+where game_request.player_id not in (hounds_id, hare_id);

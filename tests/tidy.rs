@@ -21,9 +21,10 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("db", &["config", "dice"]),
     ("accounts", &["config", "db", "dice", "ids", "wall_clock"]),
     ("ratings", &["db", "ids", "rules", "wall_clock"]),
-    ("games", &["db", "ids", "ratings", "rules", "wall_clock"]),
+    ("solver", &["rules"]),
+    ("games", &["db", "ids", "ratings", "rules", "solver", "wall_clock"]),
     ("lobby", &["db", "dice", "games", "ids", "ratings", "rules", "wall_clock"]),
-    ("http", &["accounts", "dice", "games", "ids", "lobby", "ratings", "rules", "wall_clock"]),
+    ("http", &["accounts", "dice", "games", "ids", "lobby", "ratings", "rules", "solver", "wall_clock"]),
     (
         "app",
         &[
@@ -37,6 +38,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
             "lobby",
             "ratings",
             "rules",
+            "solver",
             "telemetry",
             "wall_clock",
         ],

@@ -5,6 +5,7 @@ use crate::{
     ids::{GameId, PlayerId},
     ratings::RatingChange,
     rules::{ByRole, IllegalMove, Play, Role, Variant},
+    solver::computer::Level,
     wall_clock::Timestamp,
 };
 
@@ -19,6 +20,24 @@ pub struct Seat {
     pub rating: Option<f64>,
     /// Whether that rating was still provisional.
     pub provisional: bool,
+    /// How strong the computer plays, when it moves the pieces.
+    pub computer: Option<Level>,
+}
+
+impl Seat {
+    /// How strong the computer is as the player here, not in the place of one.
+    pub fn computer_player(&self) -> Option<Level> {
+        self.computer.filter(|_| self.player == PlayerId::COMPUTER)
+    }
+}
+
+/// Who makes a move.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mover {
+    /// A player.
+    Player(PlayerId),
+    /// The computer, for a side whose pieces it moves.
+    Computer(Role),
 }
 
 /// A game with all that is known of it.
@@ -58,6 +77,15 @@ pub struct Game {
     pub ended: Option<(Ending, Timestamp)>,
     /// What it did to the ratings.
     pub rating_changes: Option<ByRole<RatingChange>>,
+}
+
+/// What the computer has to do in a game.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ComputerDue {
+    /// To answer the draw offer that stands, for this side.
+    AnswerDraw(Role),
+    /// To move, for this side and so strongly.
+    Move(Role, Level),
 }
 
 /// Why a ply is not played.
@@ -104,6 +132,33 @@ impl Game {
         Role::ALL.into_iter().find(|role| self.seats[*role].player == player)
     }
 
+    /// The role that this mover has here.
+    fn role_of_mover(&self, mover: Mover) -> Option<Role> {
+        match mover {
+            Mover::Player(player) => self.role_of(player),
+            Mover::Computer(role) => self.seats[role].computer.map(|_| role),
+        }
+    }
+
+    /// What the computer has to do here, if anything.
+    pub fn computer_due(&self) -> Option<ComputerDue> {
+        if !self.is_ongoing() {
+            return None;
+        }
+        // In the place of a player it leaves the answer to the player.
+        let asked = self.draw_offer.map(Role::other);
+        if let Some(role) = asked.filter(|role| self.seats[*role].computer_player().is_some()) {
+            return Some(ComputerDue::AnswerDraw(role));
+        }
+        let role = self.play.turn();
+        self.seats[role].computer.map(|level| ComputerDue::Move(role, level))
+    }
+
+    /// What belongs to each role, as it is in the rematch.
+    pub fn in_the_rematch<T>(&self, both: ByRole<T>) -> ByRole<T> {
+        if self.swap_roles { ByRole { hounds: both.hare, hare: both.hounds } } else { both }
+    }
+
     /// Whether it goes on.
     pub fn is_ongoing(&self) -> bool {
         self.ended.is_none()
@@ -126,14 +181,8 @@ impl Game {
     /// # Errors
     ///
     /// Why it cannot be played.
-    pub fn decide(
-        &self,
-        player: PlayerId,
-        ply: u16,
-        text: &str,
-        now: Timestamp,
-    ) -> Result<Decision, PlyRefusal> {
-        let role = self.role_of(player).ok_or(PlyRefusal::NotAPlayer)?;
+    pub fn decide(&self, mover: Mover, ply: u16, text: &str, now: Timestamp) -> Result<Decision, PlyRefusal> {
+        let role = self.role_of_mover(mover).ok_or(PlyRefusal::NotAPlayer)?;
         if let Some(played) = usize::from(ply).checked_sub(1).and_then(|index| self.moves.get(index)) {
             let theirs = if ply % 2 == 1 { Role::Hounds } else { Role::Hare };
             return if role == theirs && played == text {

@@ -4,12 +4,16 @@
 //! once: so of all that is tried at the same instant one thing happens, and whoever was overtaken looks again. A move
 //! that ends nothing is that one insert. Every ending goes through `end`, in the transaction that settles the ratings.
 
+pub mod analysis;
 mod clock;
+pub mod computer;
 mod ending;
+pub mod fair_play;
 mod game;
 pub mod history;
 mod hot;
 pub mod house_rules;
+mod live_positions;
 mod store;
 
 use std::sync::Arc;
@@ -20,8 +24,9 @@ use self::store::Happening;
 pub use self::{
     clock::ClockSetting,
     ending::Ending,
-    game::{Decision, Game, PlyRefusal, Seat},
+    game::{ComputerDue, Decision, Game, Mover, PlyRefusal, Seat},
     hot::HotGames,
+    live_positions::LivePositions,
     store::MoveRow,
 };
 use crate::{
@@ -29,6 +34,7 @@ use crate::{
     ids::{GameId, PlayerId},
     ratings::{self, RatedResult},
     rules::{ByRole, Role, Rules},
+    solver::computer::Level,
     wall_clock::Timestamp,
 };
 
@@ -47,6 +53,8 @@ pub struct NewGame {
     pub rated: bool,
     /// Who plays which role.
     pub players: ByRole<PlayerId>,
+    /// How strong the computer plays, on a side where it does.
+    pub computer: ByRole<Option<Level>>,
     /// What the coin fell from and the starting point is drawn from.
     pub seed: i64,
     /// Whether a rematch swaps the roles.
@@ -173,20 +181,20 @@ pub async fn play_move(
     db: &PgPool,
     hot: &HotGames,
     now: Timestamp,
-    player: PlayerId,
+    mover: Mover,
     id: GameId,
     ply: u16,
     text: &str,
 ) -> Result<PlayedMove, PlayMoveError> {
     if let Some(game) = hot.get(id)
-        && let Ok(Decision::Played(next)) = game.decide(player, ply, text, now)
+        && let Ok(Decision::Played(next)) = game.decide(mover, ply, text, now)
         && let Some(played) = record_move(db, hot, *next, now).await?
     {
         return Ok(played);
     }
     for _ in 0..ATTEMPTS {
         let game = store::find(db, id).await?.ok_or(PlayMoveError::NoSuchGame)?;
-        match game.decide(player, ply, text, now)? {
+        match game.decide(mover, ply, text, now)? {
             Decision::AlreadyPlayed => return Ok(PlayedMove { game: Arc::new(game), is_new: false }),
             Decision::Played(next) => {
                 if let Some(played) = record_move(db, hot, *next, now).await? {
@@ -509,21 +517,29 @@ pub async fn offer_rematch(
             return Ok(game);
         }
         game.rematch_wanted[role] = true;
-        let kind = if game.rematch_wanted[role.other()] { "rematch_accepted" } else { "rematch_offered" };
+        let (mut kind, mut by) = ("rematch_offered", role);
+        if game.seats[role.other()].player == PlayerId::COMPUTER {
+            // The computer always wants one.
+            let offered = Happening { kind, role: Some(role) };
+            store::append_event(&mut tx, &mut game, offered, None, now).await?;
+            game.rematch_wanted[role.other()] = true;
+            by = role.other();
+        }
+        if game.rematch_wanted[role.other()] {
+            kind = "rematch_accepted";
+        }
         let mut data = None;
         if game.rematch_wanted[role.other()] {
             let seats = game.seats.as_ref().map(|seat| seat.player);
+            let levels = game.seats.as_ref().map(Seat::computer_player);
             let new = NewGame {
                 id: fresh.id,
                 rules: game.play.rules(),
                 clock: game.clock,
                 pool: game.pool.clone(),
                 rated: game.rated,
-                players: if game.swap_roles {
-                    ByRole { hounds: seats.hare, hare: seats.hounds }
-                } else {
-                    seats
-                },
+                players: game.in_the_rematch(seats),
+                computer: game.in_the_rematch(levels),
                 seed: fresh.seed,
                 swap_roles: game.swap_roles,
                 rematch_of: Some(id),
@@ -531,7 +547,7 @@ pub async fn offer_rematch(
             game.rematch = Some(create(&mut tx, &new, now).await?);
             data = Some(serde_json::json!({ "game": fresh.id }));
         }
-        store::append_event(&mut tx, &mut game, Happening { kind, role: Some(role) }, data.as_ref(), now)
+        store::append_event(&mut tx, &mut game, Happening { kind, role: Some(by) }, data.as_ref(), now)
             .await?;
         store::update(&mut tx, &game).await?;
         tx.commit().await?;

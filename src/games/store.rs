@@ -5,11 +5,18 @@ use serde_json::{Map, Value};
 use sqlx::{PgConnection, PgExecutor, types::Json};
 use uuid::Uuid;
 
-use super::{ClockSetting, Ending, Game, NewGame, game::Seat, house_rules};
+use super::{
+    ClockSetting, Ending, Game, NewGame,
+    analysis::{Accuracy, PlayerAccuracy},
+    fair_play::Record,
+    game::Seat,
+    house_rules,
+};
 use crate::{
     ids::{GameId, PlayerId},
     ratings::RatingChange,
     rules::{ByRole, Play, Position, Role, Variant},
+    solver::computer::Level,
     wall_clock::Timestamp,
 };
 
@@ -28,6 +35,8 @@ struct GameRow {
     hare_rating: Option<f64>,
     hounds_provisional: bool,
     hare_provisional: bool,
+    hounds_computer: Option<i16>,
+    hare_computer: Option<i16>,
     start: String,
     swap_roles: bool,
     rematch_of: Option<GameId>,
@@ -79,6 +88,7 @@ impl TryFrom<GameRow> for Game {
             }
             _ => None,
         };
+        let level = |number: Option<i16>| number.map(|number| Level::try_from(i64::from(number))).transpose();
         let by_rules = play.outcome().map(Ending::ByRules);
         if by_rules.is_some() && by_rules != ended.map(|(ending, _)| ending) {
             return Err(inconsistent(id, "it ended otherwise than its moves say"));
@@ -96,12 +106,14 @@ impl TryFrom<GameRow> for Game {
                     username: row.hounds_username,
                     rating: row.hounds_rating,
                     provisional: row.hounds_provisional,
+                    computer: level(row.hounds_computer).map_err(|err| inconsistent(id, err))?,
                 },
                 hare: Seat {
                     player: row.hare_id,
                     username: row.hare_username,
                     rating: row.hare_rating,
                     provisional: row.hare_provisional,
+                    computer: level(row.hare_computer).map_err(|err| inconsistent(id, err))?,
                 },
             },
             swap_roles: row.swap_roles,
@@ -143,7 +155,7 @@ pub async fn find_all(db: impl PgExecutor<'_>, ids: &[Uuid]) -> Result<Vec<Game>
             clock as "clock: Json<ClockSetting>", pool_id, rated,
             hounds_id as "hounds_id: PlayerId", hare_id as "hare_id: PlayerId",
             hounds.username as hounds_username, hare.username as hare_username,
-            hounds_rating, hare_rating, hounds_provisional, hare_provisional,
+            hounds_rating, hare_rating, hounds_provisional, hare_provisional, hounds_computer, hare_computer,
             start, swap_roles, rematch_of as "rematch_of: GameId", game.created_at, hounds_rematch, hare_rematch,
             result, reason, ended_at,
             (select rematch.game_id from game rematch where rematch.rematch_of = game.game_id) as "rematch: GameId",
@@ -297,9 +309,10 @@ pub async fn insert(
         with made as (
             insert into game (
                 game_id, variant, rules, clock, pool_id, rated, hounds_id, hare_id, hounds_rating,
-                hounds_provisional, hare_rating, hare_provisional, start, seed, swap_roles, rematch_of, created_at
+                hounds_provisional, hare_rating, hare_provisional, start, seed, swap_roles, rematch_of, created_at,
+                hounds_computer, hare_computer
             )
-            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)
+            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
             returning game_id, created_at
         )
         insert into game_event (game_id, number, kind, at)
@@ -322,6 +335,8 @@ pub async fn insert(
         new.swap_roles,
         new.rematch_of.map(|id| id.0),
         now,
+        new.computer.hounds.map(|level| i16::from(level.number())),
+        new.computer.hare.map(|level| i16::from(level.number())),
     )
     .execute(tx)
     .await?;
@@ -354,6 +369,152 @@ pub async fn live_game_of(conn: &mut PgConnection, player: PlayerId) -> Result<O
     )
     .fetch_optional(conn)
     .await
+}
+
+/// Lets only one request of a player for a game against the computer go on at a time, until the transaction ends.
+pub async fn one_request_at_a_time(tx: &mut PgConnection, player: PlayerId) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "select pg_advisory_xact_lock(hashtextextended('computer game of ' || $1, 0))",
+        player.to_string()
+    )
+    .execute(tx)
+    .await?;
+    Ok(())
+}
+
+/// The game that a request with this key has made, and the hash of that request.
+pub async fn requested_before(
+    tx: &mut PgConnection,
+    player: PlayerId,
+    key: &str,
+) -> Result<Option<(GameId, Vec<u8>)>, sqlx::Error> {
+    let first = sqlx::query!(
+        r#"
+        select game_id as "game_id: GameId", request_hash
+        from game_request
+        where player_id = $1 and idempotency_key = $2
+        "#,
+        player.0,
+        key,
+    )
+    .fetch_optional(tx)
+    .await?;
+    Ok(first.map(|first| (first.game_id, first.request_hash)))
+}
+
+/// Notes which game a request has made.
+pub async fn note_request(
+    tx: &mut PgConnection,
+    player: PlayerId,
+    key: &str,
+    hash: &[u8],
+    game: GameId,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "insert into game_request (player_id, idempotency_key, request_hash, game_id) values ($1, $2, $3, $4)",
+        player.0,
+        key,
+        hash,
+        game.0,
+    )
+    .execute(tx)
+    .await?;
+    Ok(())
+}
+
+/// How many games of a player against the computer go on.
+pub async fn live_against_computer(tx: &mut PgConnection, player: PlayerId) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"
+        select count(*) as "count!"
+        from game
+        where status = 'ongoing' and (hounds_computer is not null or hare_computer is not null)
+            and $1 in (hounds_id, hare_id)
+        "#,
+        player.0,
+    )
+    .fetch_one(tx)
+    .await
+}
+
+/// Games that go on and in which the computer moves a side's pieces, in the order of their ids, after `last`.
+pub async fn live_with_computer(
+    db: impl PgExecutor<'_>,
+    last: Option<GameId>,
+    limit: i64,
+) -> Result<Vec<GameId>, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"
+        select game_id as "game_id: GameId"
+        from game
+        where status = 'ongoing' and (hounds_computer is not null or hare_computer is not null)
+            and ($1::uuid is null or game_id > $1)
+        order by game_id
+        limit $2
+        "#,
+        last.map(|id| id.0),
+        limit,
+    )
+    .fetch_all(db)
+    .await
+}
+
+/// A live rated game, with what happened in it since somebody last looked.
+pub struct LiveGame {
+    /// Its id.
+    pub id: GameId,
+    /// Its start, for a game that nobody has looked at.
+    pub begun: Option<Play>,
+    /// The moves since.
+    pub new_moves: Vec<String>,
+}
+
+/// All live rated games with the moves that are new to whoever knows so many plies of these.
+pub async fn new_moves_of_live_rated(
+    db: impl PgExecutor<'_>,
+    known: &[(GameId, u16)],
+) -> Result<Vec<LiveGame>, sqlx::Error> {
+    let ids: Vec<Uuid> = known.iter().map(|(id, _)| id.0).collect();
+    let plies: Vec<i16> = known.iter().map(|(_, ply)| i16::try_from(*ply).unwrap_or(i16::MAX)).collect();
+    let rows = sqlx::query!(
+        r#"
+        select
+            game.game_id as "game_id!: GameId", variant as "variant!",
+            case when known.ply is null then rules end as "rules: Json<Map<String, Value>>",
+            case when known.ply is null then start end as start,
+            array(
+                select move
+                from game_event
+                where game_event.game_id = game.game_id and kind = 'move' and game_event.ply > coalesce(known.ply, 0)
+                order by game_event.ply
+            ) as "moves!: Vec<String>"
+        from game
+        left join unnest($1::uuid[], $2::smallint[]) as known (game_id, ply) on known.game_id = game.game_id
+        where status = 'ongoing' and rated
+        "#,
+        &ids,
+        &plies,
+    )
+    .fetch_all(db)
+    .await?;
+    rows.into_iter()
+        .map(|row| {
+            let id = row.game_id;
+            let begun = match (row.rules, row.start) {
+                (Some(rules), Some(start)) => Some(begun(id, &row.variant, &rules, &start)?),
+                _ => None,
+            };
+            Ok(LiveGame { id, begun, new_moves: row.moves })
+        })
+        .collect()
+}
+
+/// A game as it was before its first move.
+fn begun(id: GameId, variant: &str, rules: &Map<String, Value>, start: &str) -> Result<Play, sqlx::Error> {
+    let variant: Variant = variant.parse().map_err(|err| inconsistent(id, err))?;
+    let rules = house_rules::from_json(variant, rules).map_err(|err| inconsistent(id, err))?;
+    let start = Position::parse(rules, start).map_err(|err| inconsistent(id, err))?;
+    Play::begin(rules, start).map_err(|err| inconsistent(id, err))
 }
 
 /// The games that a player is in and that go on.
@@ -485,4 +646,126 @@ pub async fn moves(db: impl PgExecutor<'_>, id: GameId) -> Result<Vec<MoveRow>, 
     )
     .fetch_all(db)
     .await
+}
+
+/// Finished games of which it is not known how well they were played, in the order of their ids, after `last`.
+pub async fn not_analysed(
+    db: impl PgExecutor<'_>,
+    last: Option<GameId>,
+    limit: i64,
+) -> Result<Vec<GameId>, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"
+        select game_id as "game_id: GameId"
+        from game
+        where status = 'finished' and not analysed and ($1::uuid is null or game_id > $1)
+        order by game_id
+        limit $2
+        "#,
+        last.map(|id| id.0),
+        limit,
+    )
+    .fetch_all(db)
+    .await
+}
+
+/// Writes how well both sides played, once; where the computer moved the pieces at the end, nobody's play is told.
+pub async fn insert_accuracies(
+    tx: &mut PgConnection,
+    game: &Game,
+    sides: &ByRole<Accuracy>,
+) -> Result<(), sqlx::Error> {
+    hold(&mut *tx, game.id).await?;
+    for (role, side) in sides.iter() {
+        if game.seats[role].computer.is_some() {
+            continue;
+        }
+        sqlx::query!(
+            r#"
+            insert into accuracy (game_id, role, player_id, accuracy, choices, tests, passed)
+            values ($1, $2::text::game_role, $3, $4, $5, $6, $7)
+            on conflict on constraint accuracy_pkey do nothing
+            "#,
+            game.id.0,
+            role.to_string(),
+            game.seats[role].player.0,
+            side.accuracy,
+            i32::try_from(side.choices).unwrap_or(i32::MAX),
+            i32::try_from(side.tests).unwrap_or(i32::MAX),
+            i32::try_from(side.passed).unwrap_or(i32::MAX),
+        )
+        .execute(&mut *tx)
+        .await?;
+    }
+    sqlx::query!("update game set analysed = true where game_id = $1", game.id.0).execute(tx).await?;
+    Ok(())
+}
+
+/// How precisely a player played, by variant and role.
+pub async fn accuracies_of(
+    db: impl PgExecutor<'_>,
+    player: PlayerId,
+) -> Result<Vec<PlayerAccuracy>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"
+        select
+            variant, role::text as "role!", count(*) as "games!", sum(choices) as "choices!",
+            sum(accuracy * choices) / sum(choices) as "accuracy!"
+        from accuracy
+        join game on game.game_id = accuracy.game_id
+        where player_id = $1 and choices > 0
+        group by variant, role
+        order by variant, role
+        "#,
+        player.0,
+    )
+    .fetch_all(db)
+    .await?;
+    let broken = |what: &dyn std::fmt::Display| sqlx::Error::Decode(format!("accuracy: {what}").into());
+    rows.into_iter()
+        .map(|row| {
+            Ok(PlayerAccuracy {
+                variant: row.variant.parse().map_err(|err| broken(&err))?,
+                role: row.role.parse().map_err(|err| broken(&err))?,
+                accuracy: row.accuracy,
+                games: row.games,
+                choices: row.choices,
+            })
+        })
+        .collect()
+}
+
+/// Every account's tests in rated games, by variant and role.
+pub async fn test_records(db: impl PgExecutor<'_>) -> Result<Vec<Record>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"
+        select
+            username, is_bot, variant, role::text as "role!", count(*) as "games!", sum(tests) as "tests!",
+            sum(passed) as "passed!", avg(accuracy) as "accuracy!",
+            sum(tests * case role when 'hounds' then hounds_rating else hare_rating end) / sum(tests) as "rating!"
+        from accuracy
+        join game on game.game_id = accuracy.game_id
+        join player on player.player_id = accuracy.player_id
+        where rated and tests > 0
+        group by player.player_id, variant, role
+        "#,
+    )
+    .fetch_all(db)
+    .await?;
+    let broken = |what: &dyn std::fmt::Display| sqlx::Error::Decode(format!("accuracy: {what}").into());
+    rows.into_iter()
+        .map(|row| {
+            Ok(Record {
+                username: row.username,
+                is_bot: row.is_bot,
+                variant: row.variant.parse().map_err(|err| broken(&err))?,
+                role: row.role.parse().map_err(|err| broken(&err))?,
+                rating: row.rating,
+                games: row.games,
+                tests: row.tests,
+                passed: row.passed,
+                accuracy: row.accuracy,
+            })
+        })
+        .collect()
 }

@@ -72,6 +72,7 @@ const TAGS: &[(&str, &str)] = &[
         "Finding an opponent: ranked pools, which give the role that is due, and challenges by any rules.",
     ),
     ("Games", "Playing, ending and reading games."),
+    ("Analysis", "What positions and finished games are worth, exactly: both games are solved."),
     ("Players", "Profiles, ratings and their history, statistics, leaderboards."),
     ("Operations", "Running the service, and reading about it."),
 ];

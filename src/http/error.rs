@@ -68,6 +68,12 @@ catalogue! {
          and nobody may accept their own.";
     COOLING_DOWN = 403 "cooling-down", "Too many aborted games",
         "Whoever aborts rated games again and again must wait before joining a pool. 'until' says how long.";
+    POSITION_IN_PLAY = 403 "position-in-play", "The position is being played",
+        "This position, or a mirror image of it, stands in a live rated game at this moment. Ask again when it does \
+         not, or ask for the analysis of the finished game.";
+    NOT_SOLVED = 404 "not-solved", "No table knows these rules",
+        "This server has no complete table for these rules, or for so many hunters, or is still making it. Its \
+         operator makes one with 'leveret solve'.";
     NOT_FOUND = 404 "not-found", "Nothing is here",
         "No such thing exists, or it is not yours to know of. Check the address and the id.";
     METHOD_NOT_ALLOWED = 405 "method-not-allowed", "The method does not fit",
@@ -77,7 +83,7 @@ catalogue! {
     GAME_OVER = 409 "game-over", "The game is over",
         "A game that has ended takes no moves, offers, resignations or aborts. Read the game for its result.";
     GAME_NOT_OVER = 409 "game-not-over", "The game is still going",
-        "A rematch can be offered once the game has ended.";
+        "A rematch can be offered, and the analysis asked for, once the game has ended.";
     PLY_CONFLICT = 409 "ply-conflict", "The game is at another ply",
         "Another move stands at this ply, or the ply lies ahead. 'ply' tells how many plies are played: read the \
          game and play ply + 1.";
@@ -99,6 +105,8 @@ catalogue! {
         "Both players wanted a rematch and its game exists: 'rematch.game' of the old game is its id.";
     IDEMPOTENCY_KEY_REUSED = 409 "idempotency-key-reused", "The key was used for something else",
         "An Idempotency-Key stands for one request with one body. Make a new key for a new request.";
+    TOO_MANY_GAMES = 409 "too-many-games", "Too many games are going",
+        "As many of your games against the computer are going as one player may have. Finish, resign or abort one.";
     PAYLOAD_TOO_LARGE = 413 "payload-too-large", "The body is too large",
         "Bodies of up to 16 KiB are read.";
     UNSUPPORTED_MEDIA_TYPE = 415 "unsupported-media-type", "The body is not JSON",

@@ -22,7 +22,8 @@ use crate::{
     accounts,
     dice::roll,
     games::{
-        self, ActError, DrawIntent, Fresh, Game, HotGames, PlayMoveError, PlyRefusal,
+        self, ActError, DrawIntent, Fresh, Game, HotGames, Mover, PlayMoveError, PlyRefusal,
+        computer::ComputerPlayer,
         history::{self, Filter},
     },
     ids::{GameId, PlayerId},
@@ -162,11 +163,14 @@ async fn play_move(
     body: Json<MoveRequest>,
     db: Data<PgPool>,
     hot: Data<HotGames>,
+    computer: Data<ComputerPlayer>,
     clock: Data<WallClock>,
 ) -> Result<HttpResponse, ApiError> {
     let now = clock.now();
     let (id, ply) = path.into_inner();
-    let played = games::play_move(&db, &hot, now, caller.0.player, id, ply, &body.text).await?;
+    let played =
+        games::play_move(&db, &hot, now, Mover::Player(caller.0.player), id, ply, &body.text).await?;
+    computer.look_at(&played.game);
     let mut response = if played.is_new { HttpResponse::Created() } else { HttpResponse::Ok() };
     Ok(response.json(GameView::of(&played.game, now)))
 }
@@ -197,11 +201,13 @@ async fn offer_draw(
     id: Path<GameId>,
     query: Query<DrawOfferQuery>,
     db: Data<PgPool>,
+    computer: Data<ComputerPlayer>,
     clock: Data<WallClock>,
 ) -> Result<Json<GameView>, ApiError> {
     let now = clock.now();
     let intent = if query.accept_only { DrawIntent::AcceptOnly } else { DrawIntent::OfferOrAccept };
     let game = games::offer_draw(&db, now, caller.0.player, *id, intent).await?;
+    computer.look_at(&game);
     Ok(Json(GameView::of(&game, now)))
 }
 
@@ -288,11 +294,13 @@ async fn offer_rematch(
     caller: Caller,
     id: Path<GameId>,
     db: Data<PgPool>,
+    computer: Data<ComputerPlayer>,
     clock: Data<WallClock>,
 ) -> Result<Json<GameView>, ApiError> {
     let now = clock.now();
     let fresh = Fresh { id: GameId::new(now, roll()), seed: roll() };
     let game = games::offer_rematch(&db, now, caller.0.player, *id, fresh).await?;
+    computer.look_at(&game);
     Ok(Json(GameView::of(&game, now)))
 }
 

@@ -9,7 +9,6 @@ use actix_web::{
 use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use sha2::{Digest, Sha256};
 use sqlx::PgPool;
 use utoipa::ToSchema;
 use utoipa_actix_web::service_config::ServiceConfig;
@@ -18,7 +17,7 @@ use super::{
     auth::{Caller, MaybeCaller},
     error::{self, ApiError},
     query::{self, List, Page},
-    views::{GameView, Instant, RoleName, VariantName, name_or_closed},
+    views::{GameView, Instant, RoleName, VariantName, name_or_closed, no_clock, rules_of, yes},
 };
 use crate::{
     accounts,
@@ -34,7 +33,6 @@ use crate::{
         pools::{self, BusyPool},
         tickets::{self, JoinError, Joined, Ticket, TicketStatus},
     },
-    rules::Variant,
     wall_clock::{Timestamp, WallClock},
 };
 
@@ -321,20 +319,10 @@ struct ChallengeRequest {
     swap_roles: bool,
 }
 
-fn no_clock() -> ClockSetting {
-    ClockSetting::None
-}
-
-fn yes() -> bool {
-    true
-}
-
 impl ChallengeRequest {
     /// Names looked up and rules read.
     async fn read(&self, db: &PgPool) -> Result<NewChallenge, ApiError> {
-        let variant = Variant::from(self.variant);
-        let rules = house_rules::from_json(variant, &self.rules)
-            .map_err(|err| ApiError::invalid_field(format!("/rules/{}", escaped(err.name())), &err))?;
+        let rules = rules_of(self.variant, &self.rules, "/rules/")?;
         let opponent = match &self.opponent {
             Some(name) => Some(player_of(db, name).await?),
             None => None,
@@ -344,22 +332,20 @@ impl ChallengeRequest {
     }
 
     fn repeatable(&self, request: &HttpRequest) -> Result<Option<Repeatable>, ApiError> {
-        let Some(key) = query::idempotency_key(request)? else { return Ok(None) };
-        let request_hash = Sha256::digest(serde_json::to_vec(self).map_err(ApiError::internal)?).to_vec();
-        Ok(Some(Repeatable { key, request_hash }))
+        let repeatable = query::repeatable(request, self)?;
+        Ok(repeatable.map(|(key, request_hash)| Repeatable { key, request_hash }))
     }
-}
-
-/// A member's name within a JSON pointer.
-fn escaped(member: &str) -> String {
-    member.replace('~', "~0").replace('/', "~1")
 }
 
 async fn player_of(db: &PgPool, name: &str) -> Result<PlayerId, ApiError> {
     let player = accounts::find_player(db, name).await?.filter(|player| !player.banned);
-    player
-        .map(|player| player.player_id)
-        .ok_or_else(|| ApiError::invalid_field("/opponent", "there is no such player"))
+    match player.map(|player| player.player_id) {
+        Some(PlayerId::COMPUTER) => {
+            Err(ApiError::invalid_field("/opponent", "the computer needs no challenge: POST /v1/games"))
+        }
+        Some(player) => Ok(player),
+        None => Err(ApiError::invalid_field("/opponent", "there is no such player")),
+    }
 }
 
 /// What became of a challenge.

@@ -4,7 +4,9 @@
 //! common is in [`finish`]; what a failure looks like is in [`error`].
 
 pub mod accounts;
+pub mod analysis;
 pub mod auth;
+pub mod computer;
 pub mod document;
 pub mod error;
 pub mod finish;
@@ -39,6 +41,8 @@ pub fn routes(config: &mut ServiceConfig) {
         .configure(variants::routes)
         .configure(lobby::routes)
         .configure(games::routes)
+        .configure(computer::routes)
+        .configure(analysis::routes)
         .configure(players::routes)
         .configure(operations::routes);
 }

@@ -16,7 +16,10 @@ use super::{
 };
 use crate::{
     accounts::{self, Player},
-    games::history::{self, Tally},
+    games::{
+        analysis::{self, PlayerAccuracy},
+        history::{self, Tally},
+    },
     ids::{GameId, PlayerId},
     ratings::{
         self,
@@ -383,6 +386,38 @@ struct StatsView {
     games: Vec<TallyView>,
     /// Streaks, peak and best win in each pool.
     records: Vec<RecordView>,
+    /// How precisely they played, by variant and role, where tables know the rules.
+    accuracy: Vec<PrecisionView>,
+}
+
+/// How precisely a player played one variant in one role.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = PlayerAccuracy)]
+struct PrecisionView {
+    variant: VariantName,
+    role: RoleName,
+    /// 0 to 100: the mean over the finished games, each counted as often as it has choices. Its formula is told with
+    /// the analysis of a game.
+    #[schema(example = 91.7)]
+    accuracy: f64,
+    /// In how many games.
+    #[schema(example = 12)]
+    games: i64,
+    /// Over how many moves at which there was a choice.
+    #[schema(example = 104)]
+    choices: i64,
+}
+
+impl From<PlayerAccuracy> for PrecisionView {
+    fn from(precision: PlayerAccuracy) -> PrecisionView {
+        PrecisionView {
+            variant: precision.variant.into(),
+            role: precision.role.into(),
+            accuracy: precision.accuracy,
+            games: precision.games,
+            choices: precision.choices,
+        }
+    }
 }
 
 /// Shows what a player's games add up to
@@ -398,10 +433,12 @@ async fn show_stats(name: Path<String>, db: Data<PgPool>) -> Result<Json<StatsVi
     let mut conn = db.acquire().await?;
     let games = history::tally(&mut conn, player.player_id, None).await?;
     let records = ratings::history::records(&mut conn, player.player_id).await?;
+    let accuracy = analysis::of_player(&mut conn, player.player_id).await?;
     Ok(Json(StatsView {
         username: player.username,
         games: tallies(games),
         records: records.into_iter().map(RecordView::from).collect(),
+        accuracy: accuracy.into_iter().map(PrecisionView::from).collect(),
     }))
 }
 

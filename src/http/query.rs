@@ -106,6 +106,11 @@ pub fn static_response(request: &HttpRequest, view: &impl Serialize) -> HttpResp
     with_etag(request, view, "public, max-age=3600")
 }
 
+/// Answers something that never changes at all: with an ETag, and good for a week.
+pub fn lasting_response(request: &HttpRequest, view: &impl Serialize) -> HttpResponse {
+    with_etag(request, view, "public, max-age=604800")
+}
+
 fn with_etag(request: &HttpRequest, view: &impl Serialize, cache_control: &'static str) -> HttpResponse {
     let body = match serde_json::to_string(view) {
         Ok(body) => body,
@@ -143,6 +148,20 @@ pub fn has_etag(request: &HttpRequest, etag: &str) -> bool {
         .flat_map(|field| field.split(','))
         .map(str::trim)
         .any(|candidate| candidate == "*" || candidate.strip_prefix("W/").unwrap_or(candidate) == etag)
+}
+
+/// What makes a repeated request known as one: its Idempotency-Key and a hash of its body. None without a key.
+///
+/// # Errors
+///
+/// When the key is malformed.
+pub fn repeatable(
+    request: &HttpRequest,
+    body: &impl Serialize,
+) -> Result<Option<(String, Vec<u8>)>, ApiError> {
+    let Some(key) = idempotency_key(request)? else { return Ok(None) };
+    let body = serde_json::to_vec(body).map_err(ApiError::internal)?;
+    Ok(Some((key, Sha256::digest(body).to_vec())))
 }
 
 /// The request's Idempotency-Key, if it has one.

@@ -4,11 +4,13 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
+use super::error::ApiError;
 use crate::{
     games::{ClockSetting, Ending, Game, Seat, house_rules},
     ids::GameId,
     ratings::RatingChange,
-    rules::{ByRole, GameResult, Role, Variant},
+    rules::{ByRole, GameResult, Role, Rules, Variant},
+    solver::computer::Level,
     wall_clock::Timestamp,
 };
 
@@ -64,6 +66,28 @@ impl From<RoleName> for Role {
             RoleName::Hare => Role::Hare,
         }
     }
+}
+
+/// No clock, where a request leaves it out.
+pub fn no_clock() -> ClockSetting {
+    ClockSetting::None
+}
+
+/// What a request leaves out is on.
+pub fn yes() -> bool {
+    true
+}
+
+/// The house rules that a request asks for; `pointer` leads to where they stand.
+///
+/// # Errors
+///
+/// Which rule is unknown or has a value that is not allowed.
+pub fn rules_of(variant: VariantName, given: &Map<String, Value>, pointer: &str) -> Result<Rules, ApiError> {
+    house_rules::from_json(variant.into(), given).map_err(|err| {
+        let member = err.name().replace('~', "~0").replace('/', "~1");
+        ApiError::invalid_field(format!("{pointer}{member}"), &err)
+    })
 }
 
 /// Which game is played.
@@ -162,6 +186,8 @@ impl<T> From<ByRole<T>> for BothRoles<T> {
 pub enum Controller {
     /// The player.
     Player,
+    /// The computer.
+    Computer,
 }
 
 /// One side of a game.
@@ -177,6 +203,9 @@ pub struct SideView {
     provisional: bool,
     /// Who moves its pieces.
     controller: Controller,
+    /// How strong the computer plays, 1 to 8, when it moves them.
+    #[schema(required = true, example = json!(null))]
+    computer_level: Option<u8>,
 }
 
 impl From<&Seat> for SideView {
@@ -185,7 +214,8 @@ impl From<&Seat> for SideView {
             username: name_or_closed(seat.username.clone()),
             rating: seat.rating,
             provisional: seat.provisional,
-            controller: Controller::Player,
+            controller: if seat.computer.is_some() { Controller::Computer } else { Controller::Player },
+            computer_level: seat.computer.map(Level::number),
         }
     }
 }

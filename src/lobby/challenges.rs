@@ -40,6 +40,17 @@ pub enum RoleWish {
     Random,
 }
 
+impl RoleWish {
+    /// The role, if one was chosen.
+    pub fn chosen(self) -> Option<Role> {
+        match self {
+            RoleWish::Hounds => Some(Role::Hounds),
+            RoleWish::Hare => Some(Role::Hare),
+            RoleWish::Random => None,
+        }
+    }
+}
+
 impl fmt::Display for RoleWish {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -445,6 +456,7 @@ pub async fn accept(
         pool: challenge.pool.clone(),
         rated: challenge.rated,
         players: seats(&mut tx, &challenge, player, seed).await?,
+        computer: ByRole::default(),
         seed: seed.cast_signed(),
         swap_roles: challenge.swap_roles,
         rematch_of: None,

@@ -236,6 +236,7 @@ async fn pair_pool(
             pool: Some(pool.id.clone()),
             rated: true,
             players: candidates.map(|candidate| PlayerId(candidate.player)),
+            computer: ByRole::default(),
             seed: seed.cast_signed(),
             swap_roles: true,
             rematch_of: None,

@@ -18,6 +18,7 @@ mod play;
 mod point;
 mod position;
 mod role;
+mod symmetry;
 mod words;
 
 pub use board::{Board, Leap};

@@ -3,7 +3,9 @@
 //! Pure: names [`crate::rules`] and std only; reads no clock and no file. [`Solver`] is what the rest of the house
 //! uses. What it guarantees, and what it leaves open, is said at each of its functions.
 
+pub mod computer;
 mod hare_and_hounds;
+pub mod search;
 mod value;
 
 pub use value::Value;

@@ -1,7 +1,10 @@
 //! Playing games: moves, endings, draw offers, aborts, rematches, and looking back at them.
 
+mod analysis;
+mod computer;
 mod draw;
 mod ending;
+mod fair_play;
 mod look_back;
 mod play_move;
 mod races;

@@ -184,6 +184,30 @@ impl TestApp {
         step.await.expect("the matchmaker does not panic").expect("the matchmaker's database works")
     }
 
+    /// Lets the computer do what it has to do; answers in how many games it did something.
+    pub async fn let_computer_play(&self) -> usize {
+        let Server { runtime, app } = self.server();
+        let app = app.clone();
+        let step = runtime.handle().clone();
+        let play =
+            runtime.spawn_blocking(move || step.block_on(async move { app.let_computer_play().await }));
+        play.await.expect("the computer does not panic").expect("the computer's database works")
+    }
+
+    /// Computes the accuracies of the games that have ended; answers of how many.
+    pub async fn analyse(&self) -> usize {
+        let Server { runtime, app } = self.server();
+        let app = app.clone();
+        let step = runtime.spawn(async move { app.analyse().await });
+        step.await.expect("the analysis does not panic").expect("the analysis' database works")
+    }
+
+    /// A game against the computer; answers its snapshot.
+    pub async fn game_with_computer(&self, player: &Player, level: u8, mut terms: Value) -> Value {
+        terms["opponent"] = json!({"computer": level});
+        player.post("/v1/games", terms).await.ok(201)
+    }
+
     /// Lets the server look which sessions ended elsewhere.
     pub async fn look_again(&self) {
         let Server { runtime, app } = self.server();
