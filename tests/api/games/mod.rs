@@ -1,5 +1,6 @@
-//! Playing games: moves, endings, draw offers, aborts, rematches, and looking back at them.
+//! Playing games: moves, clocks, endings, draw offers, aborts, rematches, and looking back at them.
 
+mod clock;
 mod draw;
 mod ending;
 mod look_back;

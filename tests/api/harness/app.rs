@@ -6,7 +6,7 @@ use std::{
     thread,
 };
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use clap::Parser;
 use leveret::{
     app::{App, Options},
@@ -182,6 +182,24 @@ impl TestApp {
         let app = app.clone();
         let step = runtime.spawn(async move { app.match_tickets().await });
         step.await.expect("the matchmaker does not panic").expect("the matchmaker's database works")
+    }
+
+    /// Lets time pass while the service lives: moves the clock, and the last sign of life with it.
+    pub async fn db_time_passes(&self, by: TimeDelta) {
+        self.clock.advance(by);
+        sqlx::query("update sign_of_life set at = $1")
+            .bind(self.clock.now())
+            .execute(&self.db)
+            .await
+            .expect("the sign of life can be written");
+    }
+
+    /// Lets the server look once whose time has run out; answers how many games it ended.
+    pub async fn run_flags(&self) -> usize {
+        let Server { runtime, app } = self.server();
+        let app = app.clone();
+        let step = runtime.spawn(async move { app.run_flags().await });
+        step.await.expect("the look does not panic").expect("the database works")
     }
 
     /// Lets the server look which sessions ended elsewhere.
