@@ -22,7 +22,7 @@ use crate::{
     accounts::{self, Accounts, access::AccessTokens},
     config::ServeSettings,
     dice::roll,
-    games::{HotGames, LivePositions, analysis, computer::ComputerPlayer},
+    games::{HotGames, LivePositions, analysis, computer::ComputerPlayer, downtime, flags},
     http::{
         self,
         finish::{RequestSpan, admit, finish},
@@ -68,6 +68,9 @@ pub enum StartError {
     /// The accounts' settings or keys.
     #[error(transparent)]
     Accounts(#[from] accounts::StartError),
+    /// The database.
+    #[error("the database does not answer: {0}")]
+    Database(#[from] sqlx::Error),
     /// The socket.
     #[error("cannot listen: {0}")]
     Listen(#[from] io::Error),
@@ -96,6 +99,8 @@ impl App {
     pub async fn start(options: Options) -> Result<App, StartError> {
         let Options { db, clock, serve, listener, tasks, signals } = options;
         let address = listener.local_addr()?;
+        // Before anybody's clock is looked at: the time that the service was down is not charged.
+        downtime::show_sign_of_life(&db, clock.now()).await?;
         let limited = serve.rate_limits == "on";
         let mut accounts = Accounts::start(&db, &serve.accounts, clock.now(), roll(), roll()).await?;
         if !limited {
@@ -156,6 +161,7 @@ impl App {
                 tokio::spawn(matchmaker.clone().run(db.clone(), clock.clone())),
                 actix_web::rt::spawn(computer.clone().run(db.clone(), clock.clone(), roll)),
                 tokio::spawn(analysis::keep_analysing(db.clone(), solver.clone())),
+                tokio::spawn(flags::run(db.clone(), clock.clone())),
                 tokio::spawn(keep_looking(tokens.clone(), db.clone(), clock.clone())),
                 tokio::spawn(keep_counting()),
                 tokio::spawn(keep_sweeping(limits, db.clone(), clock.clone())),
@@ -196,6 +202,15 @@ impl App {
     /// When the database fails.
     pub async fn analyse(&self) -> Result<usize, analysis::AnalysisError> {
         analysis::step(&self.db, &self.solver).await
+    }
+
+    /// Looks once whose time has run out, as the task does by itself; answers how many games it ended.
+    ///
+    /// # Errors
+    ///
+    /// When the database fails.
+    pub async fn run_flags(&self) -> Result<usize, sqlx::Error> {
+        flags::step(&self.db, self.clock.now()).await
     }
 
     /// Looks which sessions ended elsewhere, as the task does by itself.

@@ -64,10 +64,113 @@ where (game.status = 'aborted') <> (game.reason = 'aborted')
     or (game.reason = 'agreement' and (game.result <> 'draw' or event.role is null))
     or (game.reason = 'resignation' and (game.result not in ('hounds', 'hare') or event.role is null
         or event.role::text = game.result))
+    or (game.reason = 'timeout' and (game.result not in ('hounds', 'hare') or event.role is null
+        or event.role::text = game.result))
     or (game.reason in ('cornered', 'enclosed') and game.result <> 'hounds')
     or (game.reason in ('escaped', 'move-limit', 'stalling', 'hounds-stuck', 'hunters-too-few')
         and game.result <> 'hare')
     or (game.reason in ('repetition', 'no-progress') and game.result <> 'draw');
+
+-- name: no move stands after its deadline, and a game ends on time exactly if its deadline is over
+-- What a clock allows is added up from the log once more.
+with event as (
+    select
+        event.game_id, number, kind, at, role, data, clock,
+        count(*) filter (where kind = 'move') over earlier as plies,
+        max(at) filter (where kind in ('started', 'move')) over earlier as began
+    from game_event event
+    join game using (game_id)
+    where clock ->> 'kind' <> 'none'
+    window earlier as (
+        partition by event.game_id order by number rows between unbounded preceding and 1 preceding
+    )
+),
+counted as (
+    select
+        *,
+        coalesce(sum((data ->> 'ms')::bigint) filter (where kind = 'time_given') over (
+            partition by game_id, plies order by number rows between unbounded preceding and 1 preceding
+        ), 0) as given_ms
+    from event
+),
+spent as (
+    select
+        *,
+        case when kind = 'move' and plies >= 2
+            then (clock ->> 'increment_ms')::bigint
+                - greatest(0, round(extract(epoch from at - began) * 1000) - given_ms)
+        end as gained_ms
+    from counted
+),
+allowed as (
+    select
+        *,
+        case
+            when clock ->> 'kind' = 'correspondence' then (clock ->> 'days')::bigint * 86400000
+            when plies < 2 then greatest(60000, (clock ->> 'turn_ms')::bigint)
+            when clock ->> 'kind' = 'per_turn' then (clock ->> 'turn_ms')::bigint
+            else (clock ->> 'initial_ms')::bigint + coalesce(sum(gained_ms) over (
+                partition by game_id, plies % 2 order by number rows between unbounded preceding and 1 preceding
+            ), 0)
+        end as allowed_ms
+    from spent
+),
+judged as (
+    select
+        *,
+        began + (allowed_ms + given_ms)::bigint * interval '1 millisecond' as deadline,
+        case plies % 2 when 0 then 'hounds' else 'hare' end as turn
+    from allowed
+)
+select game_id, number, kind, at, role, data, plies, began, given_ms, allowed_ms, deadline
+from judged
+where (kind = 'move' and at > deadline)
+    or (kind = 'time_given' and (
+        role::text is distinct from turn
+        or (data ->> 'ms')::bigint not between 1 and extract(epoch from at - began) * 1000 - given_ms
+    ))
+    or (kind = 'ended' and (
+        (at > deadline) <> (data ->> 'deadline' is not null)
+        or (data ->> 'deadline')::timestamptz <> deadline
+        or (data ->> 'deadline' is not null and (
+            role::text is distinct from turn
+            or data ->> 'reason' <> case when plies < 2 then 'aborted' else 'timeout' end
+            or data ->> 'result' = turn
+        ))
+    ));
+
+-- name: only a clock that has run out ends a game on time
+select game.game_id, game.clock, event.data
+from game
+join game_event event on event.game_id = game.game_id and event.kind = 'ended'
+where game.reason = 'timeout' and event.data ->> 'deadline' is null;
+
+-- name: every game that may end on time is looked at by then
+-- With a stock of time the deadline depends on every move before; whoever reads the game finds it then.
+select game.game_id, game.clock, game.look_at, turn.*
+from game
+cross join lateral (
+    select
+        count(*) filter (where kind = 'move') as plies,
+        max(at) filter (where kind in ('started', 'move')) as began
+    from game_event
+    where game_event.game_id = game.game_id
+) turn
+where game.status = 'ongoing' and game.clock ->> 'kind' <> 'none' and (
+    game.look_at is null
+    or game.look_at > turn.began + interval '1 millisecond' * (
+        coalesce((
+            select sum((data ->> 'ms')::bigint)
+            from game_event
+            where game_event.game_id = game.game_id and kind = 'time_given' and at >= turn.began
+        ), 0)
+        + case
+            when game.clock ->> 'kind' = 'correspondence' then (game.clock ->> 'days')::bigint * 86400000
+            when turn.plies < 2 then greatest(60000, (game.clock ->> 'turn_ms')::bigint)
+            else (game.clock ->> 'turn_ms')::bigint
+        end
+    )
+);
 
 -- name: a draw is agreed only on the other side's standing offer
 select ended.game_id, ended.role, offered.kind, offered.role as offered_by
@@ -268,7 +371,7 @@ where case
     else balance.last_role is null or balance.last_role <> all (newest.roles)
 end;
 
--- name: an aborted rated game, and no other, is noted, with the one of its players who aborted it
+-- name: an aborted rated game, and no other, is noted, with the one of its players because of whom it was
 select coalesce(game.game_id, abort.game_id) as game_id, game.status, game.rated, abort.player_id, event.role
 from game
 full join abort using (game_id)
@@ -276,6 +379,7 @@ left join game_event event on event.game_id = game.game_id and event.kind = 'end
 where (game.rated and game.status = 'aborted') <> (abort.game_id is not null)
     or (abort.game_id is not null and (
         abort.pool_id <> game.pool_id
+        or abort.no_show <> (event.data ->> 'deadline' is not null)
         or abort.player_id is distinct from case event.role
             when 'hounds' then game.hounds_id
             when 'hare' then game.hare_id

@@ -241,7 +241,7 @@ impl ComputerPlayer {
         match answered {
             Ok(game) => self.look_at(&game),
             // Withdrawn, or the game is over.
-            Err(ActError::NoDrawOffer | ActError::GameOver) => {}
+            Err(ActError::NoDrawOffer | ActError::GameOver(_)) => {}
             Err(err) => return Err(err.into()),
         }
         Ok(())

@@ -9,9 +9,11 @@ pub enum Ending {
     ByRules(Outcome),
     /// This side resigned.
     Resigned(Role),
+    /// This side's time ran out.
+    FlagFell(Role),
     /// Both agreed to a draw.
     DrawAgreed,
-    /// It was called off before both had moved.
+    /// It was called off before both had moved, or one of them did not begin to play in time.
     Aborted,
 }
 
@@ -20,8 +22,7 @@ impl Ending {
     pub fn result(self) -> Option<GameResult> {
         match self {
             Ending::ByRules(outcome) => Some(outcome.result),
-            Ending::Resigned(Role::Hounds) => Some(GameResult::Hare),
-            Ending::Resigned(Role::Hare) => Some(GameResult::Hounds),
+            Ending::Resigned(loser) | Ending::FlagFell(loser) => Some(loser.other().into()),
             Ending::DrawAgreed => Some(GameResult::Draw),
             Ending::Aborted => None,
         }
@@ -32,6 +33,7 @@ impl Ending {
         match self {
             Ending::ByRules(outcome) => outcome.reason.to_string(),
             Ending::Resigned(_) => "resignation".to_owned(),
+            Ending::FlagFell(_) => "timeout".to_owned(),
             Ending::DrawAgreed => "agreement".to_owned(),
             Ending::Aborted => "aborted".to_owned(),
         }
@@ -42,8 +44,8 @@ impl Ending {
         let ending = match (reason, result) {
             ("aborted", None) => Ending::Aborted,
             ("agreement", Some("draw")) => Ending::DrawAgreed,
-            ("resignation", Some("hare")) => Ending::Resigned(Role::Hounds),
-            ("resignation", Some("hounds")) => Ending::Resigned(Role::Hare),
+            ("resignation", Some(winner)) => Ending::Resigned(winner.parse::<Role>().ok()?.other()),
+            ("timeout", Some(winner)) => Ending::FlagFell(winner.parse::<Role>().ok()?.other()),
             (reason, Some(result)) => {
                 Ending::ByRules(Outcome { result: result.parse().ok()?, reason: reason.parse().ok()? })
             }

@@ -1,6 +1,6 @@
 //! A game: what stands, and what may happen next. Touches nothing outside itself.
 
-use super::{ClockSetting, Ending};
+use super::{Ending, Fall, GameClock};
 use crate::{
     ids::{GameId, PlayerId},
     ratings::RatingChange,
@@ -49,8 +49,8 @@ pub struct Game {
     pub play: Play,
     /// The moves, in the order of their plies.
     pub moves: Vec<String>,
-    /// The clock setting.
-    pub clock: ClockSetting,
+    /// What both sides have left.
+    pub clock: GameClock,
     /// The pool it counts for.
     pub pool: Option<String>,
     /// Whether it changes ratings.
@@ -99,7 +99,10 @@ pub enum PlyRefusal {
     Conflict(u16),
     /// Nothing can be played any more.
     #[error("the game is over")]
-    GameOver,
+    GameOver(Ending),
+    /// Somebody's time has run out, and the game is to be ended.
+    #[error("the time of the {} has run out", .0.role)]
+    TimeUp(Fall),
     /// The other side is to move.
     #[error("it is the other side's turn")]
     NotYourTurn,
@@ -176,7 +179,8 @@ impl Game {
     /// Decides on `text` as ply number `ply`. The pack has the odd plies, the hare the even ones.
     ///
     /// A move that stands already is recognised before anything else is asked, so that a client which lost the
-    /// answer to its last move may send it again even when it has ended the game.
+    /// answer to its last move may send it again even when it has ended the game. Time is judged by `now`, the
+    /// instant at which the move arrived: at the deadline it counts, a millisecond later it does not.
     ///
     /// # Errors
     ///
@@ -191,8 +195,11 @@ impl Game {
                 Err(PlyRefusal::Conflict(self.ply()))
             };
         }
-        if !self.is_ongoing() {
-            return Err(PlyRefusal::GameOver);
+        if let Some((ending, _)) = self.ended {
+            return Err(PlyRefusal::GameOver(ending));
+        }
+        if let Some(fall) = self.clock.fallen(now) {
+            return Err(PlyRefusal::TimeUp(fall));
         }
         if ply != self.ply() + 1 {
             return Err(PlyRefusal::Conflict(self.ply()));
@@ -207,7 +214,11 @@ impl Game {
         next.draw_offer = None;
         next.last_at = now;
         next.last_event += 1;
-        next.ended = next.play.outcome().map(|outcome| (Ending::ByRules(outcome), now));
+        next.clock.moved(now);
+        if let Some(outcome) = next.play.outcome() {
+            next.ended = Some((Ending::ByRules(outcome), now));
+            next.clock.stop(now);
+        }
         Ok(Decision::Played(Box::new(next)))
     }
 }

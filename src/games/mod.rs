@@ -3,12 +3,15 @@
 //! The log is the record. Everything that happens takes the next number of the game's log, and each number is taken
 //! once: so of all that is tried at the same instant one thing happens, and whoever was overtaken looks again. A move
 //! that ends nothing is that one insert. Every ending goes through `end`, in the transaction that settles the ratings.
+//! Time is a fold of the log as well: see [`clock`], and [`flags`] for who notices that it has run out.
 
 pub mod analysis;
-mod clock;
+pub mod clock;
 pub mod computer;
+pub mod downtime;
 mod ending;
 pub mod fair_play;
+pub mod flags;
 mod game;
 pub mod history;
 mod hot;
@@ -22,7 +25,7 @@ use sqlx::{PgConnection, PgPool};
 
 use self::store::Happening;
 pub use self::{
-    clock::ClockSetting,
+    clock::{ClockSetting, Fall, GameClock},
     ending::Ending,
     game::{ComputerDue, Decision, Game, Mover, PlyRefusal, Seat},
     hot::HotGames,
@@ -114,13 +117,16 @@ pub async fn create(tx: &mut PgConnection, new: &NewGame, now: Timestamp) -> Res
     Ok(new.id)
 }
 
-/// Loads a game.
+/// Loads a game, and ends it if somebody's time has run out in it.
 ///
 /// # Errors
 ///
 /// When the database fails.
-pub async fn find(db: &PgPool, id: GameId) -> Result<Option<Game>, sqlx::Error> {
-    store::find(db, id).await
+pub async fn find(db: &PgPool, now: Timestamp, id: GameId) -> Result<Option<Game>, sqlx::Error> {
+    match store::find(db, id).await? {
+        Some(game) if game.clock.fallen(now).is_some() => flags::flag(db, now, id).await,
+        found => Ok(found),
+    }
 }
 
 /// The moves of a game with their times.
@@ -128,8 +134,8 @@ pub async fn find(db: &PgPool, id: GameId) -> Result<Option<Game>, sqlx::Error> 
 /// # Errors
 ///
 /// When the database fails.
-pub async fn moves(db: &PgPool, id: GameId) -> Result<Vec<MoveRow>, sqlx::Error> {
-    store::moves(db, id).await
+pub async fn moves(db: &PgPool, game: &Game) -> Result<Vec<MoveRow>, sqlx::Error> {
+    store::moves(db, game).await
 }
 
 /// The live rated real-time game that a player is in.
@@ -172,7 +178,8 @@ const ATTEMPTS: usize = 5;
 /// Plays `text` as ply number `ply`, or finds that it stands already.
 ///
 /// A game that this process remembers needs no read: its next ply is decided from memory, and recorded by a
-/// statement that writes only if the ply still fits.
+/// statement that writes only if the ply still fits. `now` is when the move arrived, whatever it had to wait for
+/// since. A move that arrived too late ends the game.
 ///
 /// # Errors
 ///
@@ -194,9 +201,13 @@ pub async fn play_move(
     }
     for _ in 0..ATTEMPTS {
         let game = store::find(db, id).await?.ok_or(PlayMoveError::NoSuchGame)?;
-        match game.decide(mover, ply, text, now)? {
-            Decision::AlreadyPlayed => return Ok(PlayedMove { game: Arc::new(game), is_new: false }),
-            Decision::Played(next) => {
+        match game.decide(mover, ply, text, now) {
+            Err(PlyRefusal::TimeUp(_)) => {
+                flags::flag(db, now, id).await?;
+            }
+            Err(refusal) => return Err(refusal.into()),
+            Ok(Decision::AlreadyPlayed) => return Ok(PlayedMove { game: Arc::new(game), is_new: false }),
+            Ok(Decision::Played(next)) => {
                 if let Some(played) = record_move(db, hot, *next, now).await? {
                     return Ok(played);
                 }
@@ -242,6 +253,8 @@ async fn play_last_move(db: &PgPool, mut game: Game, now: Timestamp) -> Result<O
 }
 
 /// Ends a game: the only way that one ends. Logs it, frees the players and settles the ratings.
+///
+/// It has ended at `now`, when it was noticed. If it has because time ran out, the log names the deadline.
 async fn end(
     tx: &mut PgConnection,
     game: &mut Game,
@@ -249,13 +262,18 @@ async fn end(
     by: Option<Role>,
     now: Timestamp,
 ) -> Result<(), sqlx::Error> {
+    let fall = game.clock.fallen(now);
     game.ended = Some((ending, now));
+    game.clock.stop(now);
     game.draw_offer = None;
     game.last_at = now;
-    let words = serde_json::json!({
+    let mut words = serde_json::json!({
         "result": ending.result().map(|result| result.to_string()),
         "reason": ending.reason(),
     });
+    if let Some(fall) = fall {
+        words["deadline"] = fall.deadline.to_rfc3339_opts(chrono::SecondsFormat::Millis, true).into();
+    }
     store::append_event(tx, game, Happening { kind: "ended", role: by }, Some(&words), now).await?;
     store::update(tx, game).await?;
     if game.rated {
@@ -288,7 +306,10 @@ pub enum ActError {
     NotAPlayer,
     /// It has ended.
     #[error("the game is over")]
-    GameOver,
+    GameOver(Ending),
+    /// Somebody's time has run out, and the game is to be ended.
+    #[error("the time of the {} has run out", .0.role)]
+    TimeUp(Fall),
     /// It has not ended.
     #[error("the game is still going")]
     GameNotOver,
@@ -321,22 +342,39 @@ impl From<CreateError> for ActError {
     }
 }
 
-/// Does something to a game, and once more when a move took its number in the log first.
-async fn unless_overtaken(act: impl AsyncFn() -> Result<Game, ActError>) -> Result<Game, ActError> {
+/// Does something to a game, and once more when a move took its number in the log first, or when the game had to be
+/// ended on time before.
+async fn unless_overtaken(
+    db: &PgPool,
+    now: Timestamp,
+    id: GameId,
+    act: impl AsyncFn() -> Result<Game, ActError>,
+) -> Result<Game, ActError> {
     for _ in 0..ATTEMPTS {
         match act().await {
             Err(ActError::Database(err)) if db::violates(&err, "game_event_pkey") => {}
+            Err(ActError::TimeUp(_)) => {
+                flags::flag(db, now, id).await?;
+            }
             outcome => return outcome,
         }
     }
     Err(ActError::Busy)
 }
 
-/// Holds a game for something that only its players may do.
-async fn hold(tx: &mut PgConnection, player: PlayerId, id: GameId) -> Result<(Game, Role), ActError> {
+/// Holds a game for something that only its players may do, and not when somebody's time has run out.
+async fn hold(
+    tx: &mut PgConnection,
+    now: Timestamp,
+    player: PlayerId,
+    id: GameId,
+) -> Result<(Game, Role), ActError> {
     let game = store::lock(tx, id).await?.ok_or(ActError::NoSuchGame)?;
     let role = game.role_of(player).ok_or(ActError::NotAPlayer)?;
-    Ok((game, role))
+    match game.clock.fallen(now) {
+        Some(fall) => Err(ActError::TimeUp(fall)),
+        None => Ok((game, role)),
+    }
 }
 
 /// Whether a draw offer may be made, or only one of the other side's be accepted.
@@ -360,14 +398,14 @@ pub async fn offer_draw(
     id: GameId,
     intent: DrawIntent,
 ) -> Result<Game, ActError> {
-    unless_overtaken(async || {
+    unless_overtaken(db, now, id, async || {
         let mut tx = db.begin().await?;
-        let (mut game, role) = hold(&mut tx, player, id).await?;
+        let (mut game, role) = hold(&mut tx, now, player, id).await?;
         if let Some((Ending::DrawAgreed, _)) = game.ended {
             return Ok(game);
         }
-        if !game.is_ongoing() {
-            return Err(ActError::GameOver);
+        if let Some((ending, _)) = game.ended {
+            return Err(ActError::GameOver(ending));
         }
         match game.draw_offer {
             Some(offerer) if offerer != role => {
@@ -405,11 +443,11 @@ pub async fn clear_draw_offer(
     player: PlayerId,
     id: GameId,
 ) -> Result<Game, ActError> {
-    unless_overtaken(async || {
+    unless_overtaken(db, now, id, async || {
         let mut tx = db.begin().await?;
-        let (mut game, role) = hold(&mut tx, player, id).await?;
-        if !game.is_ongoing() {
-            return Err(ActError::GameOver);
+        let (mut game, role) = hold(&mut tx, now, player, id).await?;
+        if let Some((ending, _)) = game.ended {
+            return Err(ActError::GameOver(ending));
         }
         let Some(offerer) = game.draw_offer.take() else { return Ok(game) };
         let kind = if offerer == role { "draw_withdrawn" } else { "draw_declined" };
@@ -427,12 +465,12 @@ pub async fn clear_draw_offer(
 ///
 /// Why it was not done.
 pub async fn resign(db: &PgPool, now: Timestamp, player: PlayerId, id: GameId) -> Result<Game, ActError> {
-    unless_overtaken(async || {
+    unless_overtaken(db, now, id, async || {
         let mut tx = db.begin().await?;
-        let (mut game, role) = hold(&mut tx, player, id).await?;
+        let (mut game, role) = hold(&mut tx, now, player, id).await?;
         match game.ended {
             Some((Ending::Resigned(resigned), _)) if resigned == role => return Ok(game),
-            Some(_) => return Err(ActError::GameOver),
+            Some((ending, _)) => return Err(ActError::GameOver(ending)),
             None => end(&mut tx, &mut game, Ending::Resigned(role), Some(role), now).await?,
         }
         tx.commit().await?;
@@ -462,27 +500,39 @@ pub async fn resign_all(db: &PgPool, now: Timestamp, player: PlayerId) -> Result
 ///
 /// Why it was not done.
 pub async fn abort(db: &PgPool, now: Timestamp, player: PlayerId, id: GameId) -> Result<Game, ActError> {
-    unless_overtaken(async || {
+    unless_overtaken(db, now, id, async || {
         let mut tx = db.begin().await?;
-        let (mut game, role) = hold(&mut tx, player, id).await?;
+        let (mut game, role) = hold(&mut tx, now, player, id).await?;
         match game.ended {
             Some((Ending::Aborted, _)) => return Ok(game),
-            Some(_) => return Err(ActError::GameOver),
+            Some((ending, _)) => return Err(ActError::GameOver(ending)),
             None if game.ply() >= 2 => return Err(ActError::TooLateToAbort),
-            None => end(&mut tx, &mut game, Ending::Aborted, Some(role), now).await?,
-        }
-        if let (true, Some(pool)) = (game.rated, &game.pool) {
-            store::insert_abort(&mut tx, id, player, pool, now).await?;
-            let mut ordered = Role::ALL;
-            ordered.sort_by_key(|role| game.seats[*role].player);
-            for role in ordered {
-                store::uncount_role(&mut tx, game.seats[role].player, pool, role, id).await?;
-            }
+            None => call_off(&mut tx, &mut game, role, now).await?,
         }
         tx.commit().await?;
         Ok(game)
     })
     .await
+}
+
+/// Ends a game as if it had never been, because of this side: it aborts, or did not begin to play in time.
+async fn call_off(
+    tx: &mut PgConnection,
+    game: &mut Game,
+    because_of: Role,
+    now: Timestamp,
+) -> Result<(), sqlx::Error> {
+    let no_show = game.clock.fallen(now).is_some();
+    end(tx, game, Ending::Aborted, Some(because_of), now).await?;
+    if let (true, Some(pool)) = (game.rated, &game.pool) {
+        store::insert_abort(tx, game.id, game.seats[because_of].player, pool, no_show, now).await?;
+        let mut ordered = Role::ALL;
+        ordered.sort_by_key(|role| game.seats[*role].player);
+        for role in ordered {
+            store::uncount_role(tx, game.seats[role].player, pool, role, game.id).await?;
+        }
+    }
+    Ok(())
 }
 
 /// What a new game is made from, beside what led to it: its id and its seed.
@@ -507,9 +557,9 @@ pub async fn offer_rematch(
     id: GameId,
     fresh: Fresh,
 ) -> Result<Game, ActError> {
-    unless_overtaken(async || {
+    unless_overtaken(db, now, id, async || {
         let mut tx = db.begin().await?;
-        let (mut game, role) = hold(&mut tx, player, id).await?;
+        let (mut game, role) = hold(&mut tx, now, player, id).await?;
         if game.is_ongoing() {
             return Err(ActError::GameNotOver);
         }
@@ -535,7 +585,7 @@ pub async fn offer_rematch(
             let new = NewGame {
                 id: fresh.id,
                 rules: game.play.rules(),
-                clock: game.clock,
+                clock: game.clock.setting(),
                 pool: game.pool.clone(),
                 rated: game.rated,
                 players: game.in_the_rematch(seats),
@@ -567,9 +617,9 @@ pub async fn withdraw_rematch(
     player: PlayerId,
     id: GameId,
 ) -> Result<Game, ActError> {
-    unless_overtaken(async || {
+    unless_overtaken(db, now, id, async || {
         let mut tx = db.begin().await?;
-        let (mut game, role) = hold(&mut tx, player, id).await?;
+        let (mut game, role) = hold(&mut tx, now, player, id).await?;
         if game.is_ongoing() {
             return Err(ActError::GameNotOver);
         }

@@ -6,8 +6,9 @@ use sqlx::{PgConnection, PgExecutor, types::Json};
 use uuid::Uuid;
 
 use super::{
-    ClockSetting, Ending, Game, NewGame,
+    ClockSetting, Ending, Game, GameClock, NewGame,
     analysis::{Accuracy, PlayerAccuracy},
+    clock::Tick,
     fair_play::Record,
     game::Seat,
     house_rules,
@@ -51,6 +52,8 @@ struct GameRow {
     reason: Option<String>,
     ended_at: Option<DateTime<Utc>>,
     moves: Vec<String>,
+    ticked_at: Vec<DateTime<Utc>>,
+    given_ms: Vec<Option<i64>>,
     changes: Option<Json<Vec<ChangeRow>>>,
 }
 
@@ -93,11 +96,16 @@ impl TryFrom<GameRow> for Game {
         if by_rules.is_some() && by_rules != ended.map(|(ending, _)| ending) {
             return Err(inconsistent(id, "it ended otherwise than its moves say"));
         }
+        let ticks = row.ticked_at.iter().zip(&row.given_ms).map(|(at, given)| tick(*at, *given));
+        let mut clock = GameClock::replay(row.clock.0, row.created_at, ticks);
+        if let Some((_, at)) = ended {
+            clock.stop(at);
+        }
         Ok(Game {
             id,
             play,
             moves: row.moves,
-            clock: row.clock.0,
+            clock,
             pool: row.pool_id,
             rated: row.rated,
             seats: ByRole {
@@ -128,6 +136,11 @@ impl TryFrom<GameRow> for Game {
             rating_changes: row.changes.and_then(|changes| changes_by_role(&changes.0)),
         })
     }
+}
+
+/// What an entry of the log is to the clock: given time, or else a move.
+fn tick(at: Timestamp, given_ms: Option<i64>) -> Tick {
+    given_ms.map_or(Tick::Moved(at), Tick::Given)
 }
 
 fn changes_by_role(rows: &[ChangeRow]) -> Option<ByRole<RatingChange>> {
@@ -161,6 +174,8 @@ pub async fn find_all(db: impl PgExecutor<'_>, ids: &[Uuid]) -> Result<Vec<Game>
             (select rematch.game_id from game rematch where rematch.rematch_of = game.game_id) as "rematch: GameId",
             log.last_event as "last_event!", log.last_at as "last_at!", log.draw_offer,
             coalesce(log.moves, '{}') as "moves!: Vec<String>",
+            coalesce(log.ticked_at, '{}') as "ticked_at!: Vec<DateTime<Utc>>",
+            coalesce(log.given_ms, '{}') as "given_ms!: Vec<Option<i64>>",
             case when rated and status = 'finished' then (
                 select jsonb_agg(jsonb_build_object(
                     'role', role, 'before', rating_before, 'after', rating_after, 'rd_before', rd_before,
@@ -178,6 +193,9 @@ pub async fn find_all(db: impl PgExecutor<'_>, ids: &[Uuid]) -> Result<Vec<Game>
                 max(number) as last_event,
                 max(at) as last_at,
                 array_agg(move order by number) filter (where kind = 'move') as moves,
+                array_agg(at order by number) filter (where kind in ('move', 'time_given')) as ticked_at,
+                array_agg((data ->> 'ms')::bigint order by number) filter (where kind in ('move', 'time_given'))
+                    as given_ms,
                 -- A draw offer stands until something else that clears it.
                 (array_agg(case when kind = 'draw_offered' then role::text end order by number desc)
                     filter (where kind in ('move', 'draw_offered', 'draw_withdrawn', 'draw_declined', 'ended'))
@@ -310,9 +328,9 @@ pub async fn insert(
             insert into game (
                 game_id, variant, rules, clock, pool_id, rated, hounds_id, hare_id, hounds_rating,
                 hounds_provisional, hare_rating, hare_provisional, start, seed, swap_roles, rematch_of, created_at,
-                hounds_computer, hare_computer
+                hounds_computer, hare_computer, look_at
             )
-            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
+            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
             returning game_id, created_at
         )
         insert into game_event (game_id, number, kind, at)
@@ -337,6 +355,7 @@ pub async fn insert(
         now,
         new.computer.hounds.map(|level| i16::from(level.number())),
         new.computer.hare.map(|level| i16::from(level.number())),
+        GameClock::start(new.clock, now).next_look(now),
     )
     .execute(tx)
     .await?;
@@ -602,20 +621,62 @@ fn weight(role: Role) -> i32 {
     }
 }
 
-/// Notes who aborted a rated game.
+/// Notes because of whom a rated game was aborted: they did it, or did not begin to play in time.
 pub async fn insert_abort(
     tx: &mut PgConnection,
     game: GameId,
     player: PlayerId,
     pool: &str,
+    no_show: bool,
     now: Timestamp,
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
-        "insert into abort (game_id, player_id, pool_id, aborted_at) values ($1, $2, $3, $4)",
+        "insert into abort (game_id, player_id, pool_id, no_show, aborted_at) values ($1, $2, $3, $4, $5)",
         game.0,
         player.0,
         pool,
+        no_show,
         now,
+    )
+    .execute(tx)
+    .await?;
+    Ok(())
+}
+
+/// Holds some of the games that are to be looked at by now and that nobody else holds, those first that were due
+/// first.
+pub async fn hold_due(tx: &mut PgConnection, now: Timestamp, most: i64) -> Result<Vec<Uuid>, sqlx::Error> {
+    sqlx::query_scalar!(
+        "
+        select game_id
+        from game
+        where status = 'ongoing' and look_at <= $1
+        order by look_at
+        limit $2
+        for update skip locked
+        ",
+        now,
+        most,
+    )
+    .fetch_all(tx)
+    .await
+}
+
+/// Writes down when to look at held games again.
+pub async fn look_again(
+    tx: &mut PgConnection,
+    games: &[Uuid],
+    looks: &[Option<Timestamp>],
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "
+        update game
+        set look_at = next.look_at
+        from unnest($1::uuid[], $2::timestamptz[]) next (game_id, look_at)
+        where game.game_id = next.game_id
+        ",
+        games,
+        looks as _,
     )
     .execute(tx)
     .await?;
@@ -630,22 +691,33 @@ pub struct MoveRow {
     pub text: String,
     /// When it was played.
     pub at: Timestamp,
+    /// What the mover had left after it; none without a clock.
+    pub remaining_ms: Option<i64>,
 }
 
 /// The moves of a game.
-pub async fn moves(db: impl PgExecutor<'_>, id: GameId) -> Result<Vec<MoveRow>, sqlx::Error> {
-    sqlx::query_as!(
-        MoveRow,
+pub async fn moves(db: impl PgExecutor<'_>, game: &Game) -> Result<Vec<MoveRow>, sqlx::Error> {
+    let rows = sqlx::query!(
         r#"
-        select ply as "ply!", move as "text!", at
+        select ply, move as text, at, (data ->> 'ms')::bigint as given_ms
         from game_event
-        where game_id = $1 and kind = 'move'
+        where game_id = $1 and kind in ('move', 'time_given')
         order by number
         "#,
-        id.0,
+        game.id.0,
     )
     .fetch_all(db)
-    .await
+    .await?;
+    let mut clock = GameClock::start(game.clock.setting(), game.created_at);
+    let mut moves = Vec::with_capacity(rows.len());
+    for row in rows {
+        let tick = tick(row.at, row.given_ms);
+        let remaining_ms = clock.tick(tick);
+        if let (Some(ply), Some(text)) = (row.ply, row.text) {
+            moves.push(MoveRow { ply, text, at: row.at, remaining_ms });
+        }
+    }
+    Ok(moves)
 }
 
 /// Finished games of which it is not known how well they were played, in the order of their ids, after `last`.

@@ -54,6 +54,14 @@ header `x-request-id` of every answer. Act on `type`; show `detail` to people. `
 recorded. A POST that makes something takes an `Idempotency-Key` (1 to 64 visible ASCII characters; a UUID does \
 well) and answers a repeat for what the first one made.
 
+**Clocks.** A game's `clock` shows what both sides have left as of `server_now`, and the `deadline` of the side to \
+move. A move counts if it arrives at or before the deadline, to the millisecond; a millisecond later the game is over \
+(`timeout`), also with nobody connected. Until a side has made its first move its clock stands: it has 60 seconds for \
+that move, or the time of a turn if that is longer, and the game is `aborted` if it does not begin. `per_turn` gives \
+the same time for every turn; `fischer` a stock, to which each move but the first adds the increment; \
+`correspondence` days for every turn. Time that the service was down is given back to whoever was to move. Count down \
+to `deadline`, by the difference of `server_now` to your own clock; nothing needs to be asked for that.
+
 **Budgets.** Each class of request has a budget of its own, which `RateLimit-Policy` tells and `RateLimit` counts: \
 600 moves, 300 other writes and 1,200 reads a minute, by player, or by address without a token. No other traffic \
 uses up the budget for moves. Beyond it comes 429 with `Retry-After`.
@@ -62,7 +70,7 @@ uses up the budget for moves. Beyond it comes 429 with `Retry-After`.
 which the header `Link: <…>; rel=\"next\"` leads to as well. `limit` is 1 to 200, 50 if nobody says otherwise.
 
 **Polling.** What clients poll has an `ETag`; send it back as `If-None-Match` and an unchanged thing is answered \
-with 304 and no body. `HEAD` works wherever `GET` does. Every path may be called from any web page (CORS).";
+with 304 and no body; time that passes on a clock changes nothing. `HEAD` works wherever `GET` does. Every path may be called from any web page (CORS).";
 
 const TAGS: &[(&str, &str)] = &[
     ("Accounts", "Signing up, logging in, and what belongs to one's own account."),

@@ -22,7 +22,7 @@ use crate::{
     accounts,
     dice::roll,
     games::{
-        self, ActError, DrawIntent, Fresh, Game, HotGames, Mover, PlayMoveError, PlyRefusal,
+        self, ActError, DrawIntent, Ending, Fresh, Game, HotGames, Mover, PlayMoveError, PlyRefusal,
         computer::ComputerPlayer,
         history::{self, Filter},
     },
@@ -67,7 +67,8 @@ impl From<PlyRefusal> for ApiError {
                     format!("{ply} plies are played; read the game and play ply {}", u32::from(ply) + 1);
                 ApiError::new(error::PLY_CONFLICT, detail).ply(ply)
             }
-            PlyRefusal::GameOver => ApiError::of(error::GAME_OVER),
+            PlyRefusal::GameOver(ending) => over(ending),
+            PlyRefusal::TimeUp(fall) => over(Ending::FlagFell(fall.role)),
             PlyRefusal::NotYourTurn => ApiError::of(error::NOT_YOUR_TURN),
             PlyRefusal::Illegal(illegal, legal_moves) => {
                 ApiError::new(error::ILLEGAL_MOVE, illegal).legal_moves(legal_moves)
@@ -81,7 +82,8 @@ impl From<ActError> for ApiError {
         match err {
             ActError::NoSuchGame => no_such_game(),
             ActError::NotAPlayer => ApiError::of(error::NOT_A_PLAYER),
-            ActError::GameOver => ApiError::of(error::GAME_OVER),
+            ActError::GameOver(ending) => over(ending),
+            ActError::TimeUp(fall) => over(Ending::FlagFell(fall.role)),
             ActError::GameNotOver => ApiError::of(error::GAME_NOT_OVER),
             ActError::NoDrawOffer => ApiError::of(error::NO_DRAW_OFFER),
             ActError::TooLateToAbort => ApiError::of(error::TOO_LATE_TO_ABORT),
@@ -96,6 +98,21 @@ impl From<ActError> for ApiError {
     }
 }
 
+/// Says why the game is over where that may be news.
+fn over(ending: Ending) -> ApiError {
+    match ending {
+        Ending::FlagFell(role) => {
+            let detail = format!("the {role} ran out of time, so the game is over: read it for its result");
+            ApiError::new(error::GAME_OVER, detail)
+        }
+        Ending::Aborted => ApiError::new(
+            error::GAME_OVER,
+            "the game was aborted, by a player or because one did not make their first move in time",
+        ),
+        _ => ApiError::of(error::GAME_OVER),
+    }
+}
+
 fn no_such_game() -> ApiError {
     ApiError::new(error::NOT_FOUND, "no game has this id")
 }
@@ -103,7 +120,8 @@ fn no_such_game() -> ApiError {
 /// Shows a game
 ///
 /// Everything needed to play and to draw it, in one snapshot. Carries an ETag: poll with `If-None-Match` and be
-/// answered 304 until something happens.
+/// answered 304 until something happens. Time that passes is nothing that happens: count down to `clock.deadline`.
+/// A game in which time has run out is ended before it is shown.
 #[utoipa::path(
     tag = "Games", operation_id = "showGame",
     params(("game_id" = GameId, Path, description = "The game's id")),
@@ -120,13 +138,14 @@ async fn show_game(
     db: Data<PgPool>,
     clock: Data<WallClock>,
 ) -> Result<HttpResponse, ApiError> {
-    let game = games::find(&db, *id).await?.ok_or_else(no_such_game)?;
+    let now = clock.now();
+    let game = games::find(&db, now, *id).await?.ok_or_else(no_such_game)?;
     let closed = game.seats.iter().filter(|(_, seat)| seat.username.is_none()).count();
     let etag = format!("\"{}-{closed}-{}\"", game.last_event, u8::from(game.rating_changes.is_some()));
     if query::has_etag(&request, &etag) {
         return Ok(HttpResponse::NotModified().insert_header((header::ETAG, etag)).finish());
     }
-    Ok(HttpResponse::Ok().insert_header((header::ETAG, etag)).json(GameView::of(&game, clock.now())))
+    Ok(HttpResponse::Ok().insert_header((header::ETAG, etag)).json(GameView::of(&game, now)))
 }
 
 /// A move.
@@ -338,6 +357,9 @@ struct MoveView {
     text: String,
     /// When it was played.
     at: Instant,
+    /// What the mover had left after it, an increment included; null in a game without a clock.
+    #[schema(required = true, example = 27110)]
+    remaining_ms: Option<i64>,
 }
 
 /// Lists the moves of a game
@@ -350,14 +372,19 @@ struct MoveView {
     security(()),
 )]
 #[get("/v1/games/{game_id}/moves")]
-async fn list_moves(id: Path<GameId>, db: Data<PgPool>) -> Result<Json<List<MoveView>>, ApiError> {
-    games::find(&db, *id).await?.ok_or_else(no_such_game)?;
-    let rows = games::moves(&db, *id).await?;
+async fn list_moves(
+    id: Path<GameId>,
+    db: Data<PgPool>,
+    clock: Data<WallClock>,
+) -> Result<Json<List<MoveView>>, ApiError> {
+    let game = games::find(&db, clock.now(), *id).await?.ok_or_else(no_such_game)?;
+    let rows = games::moves(&db, &game).await?;
     let view = |row: games::MoveRow| MoveView {
         ply: row.ply,
         role: if row.ply % 2 == 1 { RoleName::Hounds } else { RoleName::Hare },
         text: row.text,
         at: row.at.into(),
+        remaining_ms: row.remaining_ms,
     };
     Ok(Json(List { items: rows.into_iter().map(view).collect(), next: None }))
 }
@@ -382,11 +409,12 @@ async fn export_game(
     db: Data<PgPool>,
     clock: Data<WallClock>,
 ) -> Result<HttpResponse, ApiError> {
-    let game = games::find(&db, *id).await?.ok_or_else(no_such_game)?;
+    let now = clock.now();
+    let game = games::find(&db, now, *id).await?.ok_or_else(no_such_game)?;
     if query::accepts(&request, "text/plain") {
         Ok(HttpResponse::Ok().content_type("text/plain; charset=utf-8").body(as_text(&game)))
     } else {
-        Ok(HttpResponse::Ok().json(GameView::of(&game, clock.now())))
+        Ok(HttpResponse::Ok().json(GameView::of(&game, now)))
     }
 }
 

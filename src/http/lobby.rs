@@ -580,7 +580,7 @@ async fn accept_challenge(
         Accepted::Now(game) => (HttpResponse::Created(), game),
         Accepted::Already(game) => (HttpResponse::Ok(), game),
     };
-    let game = games::find(&db, game)
+    let game = games::find(&db, now, game)
         .await?
         .ok_or_else(|| ApiError::internal("an accepted challenge has no game"))?;
     Ok(response.insert_header((LOCATION, format!("/v1/games/{}", game.id))).json(GameView::of(&game, now)))

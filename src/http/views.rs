@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use super::error::ApiError;
 use crate::{
-    games::{ClockSetting, Ending, Game, Seat, house_rules},
+    games::{ClockSetting, Ending, Game, GameClock, Seat, house_rules},
     ids::GameId,
     ratings::RatingChange,
     rules::{ByRole, GameResult, Role, Rules, Variant},
@@ -220,6 +220,78 @@ impl From<&Seat> for SideView {
     }
 }
 
+/// A game's clock: of what kind it is, and what is left as of `server_now`, or as of the end of a game that is over.
+///
+/// `remaining_ms` is what both sides have left. Until a side has made its first move it has all of its time, and has
+/// 60 seconds for that move (or the time of a turn, if that is longer). `deadline` is the last instant at which the
+/// next move counts; null when the game is over.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[schema(as = Clock, title = "Clock")]
+enum ClockView {
+    /// No clock: both members are null.
+    #[schema(title = "NoClockNow")]
+    None {
+        #[schema(required = true)]
+        remaining_ms: Option<BothRoles<i64>>,
+        #[schema(required = true)]
+        deadline: Option<Instant>,
+    },
+    /// The same time for every turn.
+    #[schema(title = "PerTurnClockNow")]
+    PerTurn {
+        /// Time for one turn.
+        #[schema(example = 30000)]
+        turn_ms: i64,
+        #[schema(required = true)]
+        remaining_ms: Option<BothRoles<i64>>,
+        #[schema(required = true)]
+        deadline: Option<Instant>,
+    },
+    /// A stock of time that grows with each move but the first.
+    #[schema(title = "FischerClockNow")]
+    Fischer {
+        /// Time at the start.
+        #[schema(example = 180000)]
+        initial_ms: i64,
+        /// What each move adds.
+        #[schema(example = 2000)]
+        increment_ms: i64,
+        #[schema(required = true)]
+        remaining_ms: Option<BothRoles<i64>>,
+        #[schema(required = true)]
+        deadline: Option<Instant>,
+    },
+    /// Days for every turn.
+    #[schema(title = "CorrespondenceClockNow")]
+    Correspondence {
+        /// Days for one turn.
+        #[schema(example = 1)]
+        days: i64,
+        #[schema(required = true)]
+        remaining_ms: Option<BothRoles<i64>>,
+        #[schema(required = true)]
+        deadline: Option<Instant>,
+    },
+}
+
+impl ClockView {
+    fn of(clock: &GameClock, now: Timestamp) -> ClockView {
+        let remaining_ms = clock.remaining_ms(now).map(BothRoles::from);
+        let deadline = clock.deadline().map(Instant::from);
+        match clock.setting() {
+            ClockSetting::None => ClockView::None { remaining_ms, deadline },
+            ClockSetting::PerTurn { turn_ms } => ClockView::PerTurn { turn_ms, remaining_ms, deadline },
+            ClockSetting::Fischer { initial_ms, increment_ms } => {
+                ClockView::Fischer { initial_ms, increment_ms, remaining_ms, deadline }
+            }
+            ClockSetting::Correspondence { days } => {
+                ClockView::Correspondence { days, remaining_ms, deadline }
+            }
+        }
+    }
+}
+
 /// Where a rematch stands.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct RematchView {
@@ -293,7 +365,7 @@ pub struct GameView {
     /// The moves so far.
     #[schema(example = json!(["b1-b2", "e2-d2"]))]
     moves: Vec<String>,
-    clock: ClockSetting,
+    clock: ClockView,
     /// The server's time when it answered.
     server_now: Instant,
     created_at: Instant,
@@ -306,7 +378,7 @@ pub struct GameView {
     /// Who won; null while it goes on and when it was aborted.
     result: Option<ResultName>,
     /// Why it ended: `cornered`, `escaped`, `move-limit`, `stalling`, `hounds-stuck`, `enclosed`,
-    /// `hunters-too-few`, `repetition`, `no-progress`, `resignation`, `agreement` or `aborted`.
+    /// `hunters-too-few`, `repetition`, `no-progress`, `resignation`, `timeout`, `agreement` or `aborted`.
     #[schema(example = "cornered")]
     reason: Option<String>,
     /// What it did to the ratings; null while it goes on and when it was not rated.
@@ -335,7 +407,7 @@ impl GameView {
             turn: game.is_ongoing().then(|| game.play.turn().into()),
             legal_moves: game.legal_moves(),
             moves: game.moves.clone(),
-            clock: game.clock,
+            clock: ClockView::of(&game.clock, now),
             server_now: now.into(),
             created_at: game.created_at.into(),
             ended_at: game.ended.map(|(_, at)| at.into()),

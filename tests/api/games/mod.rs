@@ -1,6 +1,7 @@
-//! Playing games: moves, endings, draw offers, aborts, rematches, and looking back at them.
+//! Playing games: moves, clocks, endings, draw offers, aborts, rematches, and looking back at them.
 
 mod analysis;
+mod clock;
 mod computer;
 mod draw;
 mod ending;

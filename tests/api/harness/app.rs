@@ -6,7 +6,7 @@ use std::{
     thread,
 };
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use clap::Parser;
 use leveret::{
     app::{App, Options},
@@ -206,6 +206,24 @@ impl TestApp {
     pub async fn game_with_computer(&self, player: &Player, level: u8, mut terms: Value) -> Value {
         terms["opponent"] = json!({"computer": level});
         player.post("/v1/games", terms).await.ok(201)
+    }
+
+    /// Lets time pass while the service lives: moves the clock, and the last sign of life with it.
+    pub async fn db_time_passes(&self, by: TimeDelta) {
+        self.clock.advance(by);
+        sqlx::query("update sign_of_life set at = $1")
+            .bind(self.clock.now())
+            .execute(&self.db)
+            .await
+            .expect("the sign of life can be written");
+    }
+
+    /// Lets the server look once whose time has run out; answers how many games it ended.
+    pub async fn run_flags(&self) -> usize {
+        let Server { runtime, app } = self.server();
+        let app = app.clone();
+        let step = runtime.spawn(async move { app.run_flags().await });
+        step.await.expect("the look does not panic").expect("the database works")
     }
 
     /// Lets the server look which sessions ended elsewhere.
