@@ -20,9 +20,13 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("db", &["config", "dice"]),
     ("accounts", &["config", "db", "dice", "ids", "wall_clock"]),
     ("ratings", &["db", "ids", "rules", "wall_clock"]),
-    ("games", &["db", "ids", "ratings", "rules", "wall_clock"]),
-    ("lobby", &["db", "dice", "games", "ids", "ratings", "rules", "wall_clock"]),
-    ("http", &["accounts", "dice", "games", "ids", "lobby", "ratings", "rules", "wall_clock"]),
+    ("events", &["config", "db", "ids", "wall_clock"]),
+    ("games", &["db", "events", "ids", "ratings", "rules", "wall_clock"]),
+    ("lobby", &["db", "dice", "events", "games", "ids", "ratings", "rules", "wall_clock"]),
+    (
+        "http",
+        &["accounts", "config", "dice", "events", "games", "ids", "lobby", "ratings", "rules", "wall_clock"],
+    ),
     (
         "app",
         &[
@@ -30,6 +34,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
             "config",
             "db",
             "dice",
+            "events",
             "games",
             "http",
             "ids",
@@ -47,6 +52,12 @@ const MAY_NAME: &[(&str, &[&str])] = &[
 /// Single files that may name more, and why.
 const EXCEPTIONS: &[(&str, &str, &str)] =
     &[("http/operations.rs", "db", "whether the service is ready depends on the migrations")];
+
+/// Tables that one more module writes, and why.
+const ALSO_WRITES: &[(&str, &str, &str)] = &[
+    ("games", "player_event", "a move and the opponent's `your_turn` are one statement"),
+    ("games", "player_log", "a move and the opponent's `your_turn` are one statement"),
+];
 
 /// Who may name an HTTP status: failures become one in `error`, and `finish` counts and logs them.
 const NAMES_STATUS_CODE: &[&str] = &["http/error.rs", "http/finish.rs"];
@@ -252,7 +263,10 @@ fn a_table_is_written_by_one_module() {
     let mut writers: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for source in sources() {
         for table in written_tables(&source.code).intersection(&tables) {
-            writers.entry(table.clone()).or_default().insert(source.module().to_owned());
+            let module = source.module();
+            if !ALSO_WRITES.iter().any(|(also, its, _)| *also == module && *its == table) {
+                writers.entry(table.clone()).or_default().insert(module.to_owned());
+            }
         }
     }
     for (table, modules) in &writers {

@@ -10,6 +10,7 @@ mod game;
 pub mod history;
 mod hot;
 pub mod house_rules;
+mod log;
 mod store;
 
 use std::sync::Arc;
@@ -22,10 +23,15 @@ pub use self::{
     ending::Ending,
     game::{Decision, Game, PlyRefusal, Seat},
     hot::HotGames,
+    log::{LogEntry, log_since},
     store::MoveRow,
 };
 use crate::{
     db,
+    events::{
+        Events, Topic,
+        player_log::{self, Told},
+    },
     ids::{GameId, PlayerId},
     ratings::{self, RatedResult},
     rules::{ByRole, Role, Rules},
@@ -66,7 +72,17 @@ pub enum CreateError {
     Database(#[from] sqlx::Error),
 }
 
-/// Makes a game, in the transaction of whatever led to it.
+impl NewGame {
+    /// What its players are told, by the transaction that makes it: as the last thing before the commit.
+    pub fn told(&self) -> Vec<Told> {
+        let started = |role: Role| Told::game_started(self.players[role], self.id, &role.to_string());
+        let mut told: Vec<Told> = Role::ALL.into_iter().map(started).collect();
+        told.push(Told::your_turn(self.players.hounds, self.id, 0));
+        told
+    }
+}
+
+/// Makes a game, in the transaction of whatever led to it, which also tells its players ([`NewGame::told`]).
 ///
 /// # Errors
 ///
@@ -172,6 +188,7 @@ const ATTEMPTS: usize = 5;
 pub async fn play_move(
     db: &PgPool,
     hot: &HotGames,
+    events: &Events,
     now: Timestamp,
     player: PlayerId,
     id: GameId,
@@ -180,7 +197,7 @@ pub async fn play_move(
 ) -> Result<PlayedMove, PlayMoveError> {
     if let Some(game) = hot.get(id)
         && let Ok(Decision::Played(next)) = game.decide(player, ply, text, now)
-        && let Some(played) = record_move(db, hot, *next, now).await?
+        && let Some(played) = record_move(db, hot, events, *next, now).await?
     {
         return Ok(played);
     }
@@ -189,7 +206,7 @@ pub async fn play_move(
         match game.decide(player, ply, text, now)? {
             Decision::AlreadyPlayed => return Ok(PlayedMove { game: Arc::new(game), is_new: false }),
             Decision::Played(next) => {
-                if let Some(played) = record_move(db, hot, *next, now).await? {
+                if let Some(played) = record_move(db, hot, events, *next, now).await? {
                     return Ok(played);
                 }
             }
@@ -202,6 +219,7 @@ pub async fn play_move(
 async fn record_move(
     db: &PgPool,
     hot: &HotGames,
+    events: &Events,
     game: Game,
     now: Timestamp,
 ) -> Result<Option<PlayedMove>, sqlx::Error> {
@@ -213,8 +231,10 @@ async fn record_move(
     let Some(game) = game.map(Arc::new) else { return Ok(None) };
     metrics::counter!("leveret_moves_total").increment(1);
     if game.is_ongoing() {
+        events.announce([Topic::Game(game.id), Topic::Player(game.seats[game.play.turn()].player)]);
         hot.keep(game.clone());
     } else {
+        announce(events, &game);
         hot.forget(game.id);
     }
     Ok(Some(PlayedMove { game, is_new: true }))
@@ -233,7 +253,14 @@ async fn play_last_move(db: &PgPool, mut game: Game, now: Timestamp) -> Result<O
     Ok(Some(game))
 }
 
-/// Ends a game: the only way that one ends. Logs it, frees the players and settles the ratings.
+/// Says that something happened in a game that is both players' to know of.
+fn announce(events: &Events, game: &Game) {
+    let players = Role::ALL.map(|role| Topic::Player(game.seats[role].player));
+    events.announce([Topic::Game(game.id)].into_iter().chain(players));
+}
+
+/// Ends a game: the only way that one ends. Logs it, frees the players, settles the ratings and, last, tells the
+/// players: nothing but the commit may follow.
 async fn end(
     tx: &mut PgConnection,
     game: &mut Game,
@@ -264,6 +291,12 @@ async fn end(
         };
         game.rating_changes = ratings::settle(tx, &finished).await?;
     }
+    let result = ending.result().map(|result| result.to_string());
+    let told = Role::ALL.map(|role| {
+        let (player, role) = (game.seats[role].player, role.to_string());
+        Told::game_ended(player, game.id, &role, result.as_deref(), &ending.reason())
+    });
+    player_log::tell(tx, &told, now).await?;
     metrics::counter!("leveret_games_ended_total", "reason" => ending.reason()).increment(1);
     tracing::info!(game = %game.id, reason = ending.reason(), "game ended");
     Ok(())
@@ -313,12 +346,19 @@ impl From<CreateError> for ActError {
     }
 }
 
-/// Does something to a game, and once more when a move took its number in the log first.
-async fn unless_overtaken(act: impl AsyncFn() -> Result<Game, ActError>) -> Result<Game, ActError> {
+/// Does something to a game, and once more when a move took its number in the log first. Announces what was done.
+async fn unless_overtaken(
+    events: &Events,
+    act: impl AsyncFn() -> Result<Game, ActError>,
+) -> Result<Game, ActError> {
     for _ in 0..ATTEMPTS {
         match act().await {
             Err(ActError::Database(err)) if db::violates(&err, "game_event_pkey") => {}
-            outcome => return outcome,
+            Err(refusal) => return Err(refusal),
+            Ok(game) => {
+                announce(events, &game);
+                return Ok(game);
+            }
         }
     }
     Err(ActError::Busy)
@@ -347,12 +387,13 @@ pub enum DrawIntent {
 /// Why it was not done.
 pub async fn offer_draw(
     db: &PgPool,
+    events: &Events,
     now: Timestamp,
     player: PlayerId,
     id: GameId,
     intent: DrawIntent,
 ) -> Result<Game, ActError> {
-    unless_overtaken(async || {
+    unless_overtaken(events, async || {
         let mut tx = db.begin().await?;
         let (mut game, role) = hold(&mut tx, player, id).await?;
         if let Some((Ending::DrawAgreed, _)) = game.ended {
@@ -393,11 +434,12 @@ pub async fn offer_draw(
 /// Why it was not done.
 pub async fn clear_draw_offer(
     db: &PgPool,
+    events: &Events,
     now: Timestamp,
     player: PlayerId,
     id: GameId,
 ) -> Result<Game, ActError> {
-    unless_overtaken(async || {
+    unless_overtaken(events, async || {
         let mut tx = db.begin().await?;
         let (mut game, role) = hold(&mut tx, player, id).await?;
         if !game.is_ongoing() {
@@ -418,8 +460,14 @@ pub async fn clear_draw_offer(
 /// # Errors
 ///
 /// Why it was not done.
-pub async fn resign(db: &PgPool, now: Timestamp, player: PlayerId, id: GameId) -> Result<Game, ActError> {
-    unless_overtaken(async || {
+pub async fn resign(
+    db: &PgPool,
+    events: &Events,
+    now: Timestamp,
+    player: PlayerId,
+    id: GameId,
+) -> Result<Game, ActError> {
+    unless_overtaken(events, async || {
         let mut tx = db.begin().await?;
         let (mut game, role) = hold(&mut tx, player, id).await?;
         match game.ended {
@@ -438,10 +486,15 @@ pub async fn resign(db: &PgPool, now: Timestamp, player: PlayerId, id: GameId) -
 /// # Errors
 ///
 /// When the database fails; the games before that are resigned.
-pub async fn resign_all(db: &PgPool, now: Timestamp, player: PlayerId) -> Result<(), sqlx::Error> {
+pub async fn resign_all(
+    db: &PgPool,
+    events: &Events,
+    now: Timestamp,
+    player: PlayerId,
+) -> Result<(), sqlx::Error> {
     for id in store::ongoing_of(db, player).await? {
         // Whatever else stands in the way: the game has ended meanwhile.
-        if let Err(ActError::Database(err)) = resign(db, now, player, id).await {
+        if let Err(ActError::Database(err)) = resign(db, events, now, player, id).await {
             return Err(err);
         }
     }
@@ -453,15 +506,21 @@ pub async fn resign_all(db: &PgPool, now: Timestamp, player: PlayerId) -> Result
 /// # Errors
 ///
 /// Why it was not done.
-pub async fn abort(db: &PgPool, now: Timestamp, player: PlayerId, id: GameId) -> Result<Game, ActError> {
-    unless_overtaken(async || {
+pub async fn abort(
+    db: &PgPool,
+    events: &Events,
+    now: Timestamp,
+    player: PlayerId,
+    id: GameId,
+) -> Result<Game, ActError> {
+    unless_overtaken(events, async || {
         let mut tx = db.begin().await?;
         let (mut game, role) = hold(&mut tx, player, id).await?;
         match game.ended {
             Some((Ending::Aborted, _)) => return Ok(game),
             Some(_) => return Err(ActError::GameOver),
             None if game.ply() >= 2 => return Err(ActError::TooLateToAbort),
-            None => end(&mut tx, &mut game, Ending::Aborted, Some(role), now).await?,
+            None => {}
         }
         if let (true, Some(pool)) = (game.rated, &game.pool) {
             store::insert_abort(&mut tx, id, player, pool, now).await?;
@@ -471,6 +530,7 @@ pub async fn abort(db: &PgPool, now: Timestamp, player: PlayerId, id: GameId) ->
                 store::uncount_role(&mut tx, game.seats[role].player, pool, role, id).await?;
             }
         }
+        end(&mut tx, &mut game, Ending::Aborted, Some(role), now).await?;
         tx.commit().await?;
         Ok(game)
     })
@@ -494,12 +554,13 @@ pub struct Fresh {
 /// Why it was not done.
 pub async fn offer_rematch(
     db: &PgPool,
+    events: &Events,
     now: Timestamp,
     player: PlayerId,
     id: GameId,
     fresh: Fresh,
 ) -> Result<Game, ActError> {
-    unless_overtaken(async || {
+    unless_overtaken(events, async || {
         let mut tx = db.begin().await?;
         let (mut game, role) = hold(&mut tx, player, id).await?;
         if game.is_ongoing() {
@@ -510,7 +571,7 @@ pub async fn offer_rematch(
         }
         game.rematch_wanted[role] = true;
         let kind = if game.rematch_wanted[role.other()] { "rematch_accepted" } else { "rematch_offered" };
-        let mut data = None;
+        let (mut data, mut told) = (None, Vec::new());
         if game.rematch_wanted[role.other()] {
             let seats = game.seats.as_ref().map(|seat| seat.player);
             let new = NewGame {
@@ -530,10 +591,12 @@ pub async fn offer_rematch(
             };
             game.rematch = Some(create(&mut tx, &new, now).await?);
             data = Some(serde_json::json!({ "game": fresh.id }));
+            told = new.told();
         }
         store::append_event(&mut tx, &mut game, Happening { kind, role: Some(role) }, data.as_ref(), now)
             .await?;
         store::update(&mut tx, &game).await?;
+        player_log::tell(&mut tx, &told, now).await?;
         tx.commit().await?;
         Ok(game)
     })
@@ -547,11 +610,12 @@ pub async fn offer_rematch(
 /// When the rematch has begun, or why else it was not done.
 pub async fn withdraw_rematch(
     db: &PgPool,
+    events: &Events,
     now: Timestamp,
     player: PlayerId,
     id: GameId,
 ) -> Result<Game, ActError> {
-    unless_overtaken(async || {
+    unless_overtaken(events, async || {
         let mut tx = db.begin().await?;
         let (mut game, role) = hold(&mut tx, player, id).await?;
         if game.is_ongoing() {

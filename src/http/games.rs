@@ -21,6 +21,7 @@ use super::{
 use crate::{
     accounts,
     dice::roll,
+    events::Events,
     games::{
         self, ActError, DrawIntent, Fresh, Game, HotGames, PlayMoveError, PlyRefusal,
         history::{self, Filter},
@@ -162,11 +163,12 @@ async fn play_move(
     body: Json<MoveRequest>,
     db: Data<PgPool>,
     hot: Data<HotGames>,
+    events: Data<Events>,
     clock: Data<WallClock>,
 ) -> Result<HttpResponse, ApiError> {
     let now = clock.now();
     let (id, ply) = path.into_inner();
-    let played = games::play_move(&db, &hot, now, caller.0.player, id, ply, &body.text).await?;
+    let played = games::play_move(&db, &hot, &events, now, caller.0.player, id, ply, &body.text).await?;
     let mut response = if played.is_new { HttpResponse::Created() } else { HttpResponse::Ok() };
     Ok(response.json(GameView::of(&played.game, now)))
 }
@@ -197,11 +199,12 @@ async fn offer_draw(
     id: Path<GameId>,
     query: Query<DrawOfferQuery>,
     db: Data<PgPool>,
+    events: Data<Events>,
     clock: Data<WallClock>,
 ) -> Result<Json<GameView>, ApiError> {
     let now = clock.now();
     let intent = if query.accept_only { DrawIntent::AcceptOnly } else { DrawIntent::OfferOrAccept };
-    let game = games::offer_draw(&db, now, caller.0.player, *id, intent).await?;
+    let game = games::offer_draw(&db, &events, now, caller.0.player, *id, intent).await?;
     Ok(Json(GameView::of(&game, now)))
 }
 
@@ -220,10 +223,11 @@ async fn clear_draw_offer(
     caller: Caller,
     id: Path<GameId>,
     db: Data<PgPool>,
+    events: Data<Events>,
     clock: Data<WallClock>,
 ) -> Result<Json<GameView>, ApiError> {
     let now = clock.now();
-    let game = games::clear_draw_offer(&db, now, caller.0.player, *id).await?;
+    let game = games::clear_draw_offer(&db, &events, now, caller.0.player, *id).await?;
     Ok(Json(GameView::of(&game, now)))
 }
 
@@ -242,10 +246,11 @@ async fn resign(
     caller: Caller,
     id: Path<GameId>,
     db: Data<PgPool>,
+    events: Data<Events>,
     clock: Data<WallClock>,
 ) -> Result<Json<GameView>, ApiError> {
     let now = clock.now();
-    let game = games::resign(&db, now, caller.0.player, *id).await?;
+    let game = games::resign(&db, &events, now, caller.0.player, *id).await?;
     Ok(Json(GameView::of(&game, now)))
 }
 
@@ -265,10 +270,11 @@ async fn abort(
     caller: Caller,
     id: Path<GameId>,
     db: Data<PgPool>,
+    events: Data<Events>,
     clock: Data<WallClock>,
 ) -> Result<Json<GameView>, ApiError> {
     let now = clock.now();
-    let game = games::abort(&db, now, caller.0.player, *id).await?;
+    let game = games::abort(&db, &events, now, caller.0.player, *id).await?;
     Ok(Json(GameView::of(&game, now)))
 }
 
@@ -288,11 +294,12 @@ async fn offer_rematch(
     caller: Caller,
     id: Path<GameId>,
     db: Data<PgPool>,
+    events: Data<Events>,
     clock: Data<WallClock>,
 ) -> Result<Json<GameView>, ApiError> {
     let now = clock.now();
     let fresh = Fresh { id: GameId::new(now, roll()), seed: roll() };
-    let game = games::offer_rematch(&db, now, caller.0.player, *id, fresh).await?;
+    let game = games::offer_rematch(&db, &events, now, caller.0.player, *id, fresh).await?;
     Ok(Json(GameView::of(&game, now)))
 }
 
@@ -309,10 +316,11 @@ async fn withdraw_rematch(
     caller: Caller,
     id: Path<GameId>,
     db: Data<PgPool>,
+    events: Data<Events>,
     clock: Data<WallClock>,
 ) -> Result<Json<GameView>, ApiError> {
     let now = clock.now();
-    let game = games::withdraw_rematch(&db, now, caller.0.player, *id).await?;
+    let game = games::withdraw_rematch(&db, &events, now, caller.0.player, *id).await?;
     Ok(Json(GameView::of(&game, now)))
 }
 

@@ -10,6 +10,7 @@ pub mod error;
 pub mod finish;
 pub mod games;
 pub mod limits;
+pub mod live;
 pub mod lobby;
 pub mod operations;
 pub mod players;
@@ -39,6 +40,7 @@ pub fn routes(config: &mut ServiceConfig) {
         .configure(variants::routes)
         .configure(lobby::routes)
         .configure(games::routes)
+        .configure(live::routes)
         .configure(players::routes)
         .configure(operations::routes);
 }
