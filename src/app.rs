@@ -46,6 +46,10 @@ const COUNT: Duration = Duration::from_secs(5);
 const SWEEP: Duration = Duration::from_secs(600);
 /// How often streams have a heartbeat, and are compared with the database.
 const BEAT: Duration = Duration::from_secs(10);
+/// How many bytes the kernel holds for a client that does not take them.
+const SEND_BUFFER: usize = 128 * 1024;
+/// How long a start waits for the bus.
+const BUS_WITHIN: Duration = Duration::from_secs(3);
 /// How long what is in flight may take when it stops, in seconds.
 const DRAIN_S: u64 = 8;
 
@@ -174,6 +178,9 @@ impl App {
                 tokio::spawn(keep_sweeping(limits, db.clone(), clock.clone())),
                 tokio::spawn(keep_beating(events.clone(), db.clone())),
             ]);
+        }
+        if tokio::time::timeout(BUS_WITHIN, events.outbox().bus_answered()).await.is_err() {
+            tracing::warn!("serving without the bus until it answers");
         }
         Ok(App { address, db, clock, tokens, matchmaker, events, slots, handle, server, tasks: running })
     }
@@ -325,17 +332,20 @@ impl Shared {
     }
 }
 
-/// Has the kernel cut a connection whose client takes nothing of what is sent for so long. Nobody else can: while a
-/// socket is full, nothing is asked of its stream.
+/// Bounds what the kernel holds for a client that takes nothing, and has it cut the connection after so long. Nobody
+/// else can: while a socket is full, nothing is asked of its stream.
 fn limit_stalling(connection: &dyn Any, after_ms: u32) {
+    use rustix::net::sockopt;
+
+    let Some(socket) = connection.downcast_ref::<actix_web::rt::net::TcpStream>() else { return };
+    let bounded = sockopt::set_socket_send_buffer_size(socket, SEND_BUFFER);
     #[cfg(target_os = "linux")]
-    if let Some(socket) = connection.downcast_ref::<actix_web::rt::net::TcpStream>()
-        && let Err(err) = rustix::net::sockopt::set_tcp_user_timeout(socket, after_ms)
-    {
+    let bounded = bounded.and_then(|()| sockopt::set_tcp_user_timeout(socket, after_ms));
+    #[cfg(not(target_os = "linux"))]
+    let _ = after_ms;
+    if let Err(err) = bounded {
         tracing::warn!(cause = %err, "cannot limit how long a client may stall");
     }
-    #[cfg(not(target_os = "linux"))]
-    let _ = (connection, after_ms);
 }
 
 /// Lets streams say goodbye first: an open one would hold up the stop until its time is over.

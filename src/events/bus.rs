@@ -6,10 +6,7 @@
 
 use std::{
     collections::HashSet,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
@@ -19,7 +16,7 @@ use sqlx::{
     PgPool,
     postgres::{PgListener, PgPoolOptions},
 };
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
 use super::{Events, Topic};
 use crate::config::BusAddress;
@@ -47,7 +44,7 @@ pub struct Outbox(Arc<Waiting>);
 struct Waiting {
     batch: Mutex<Batch>,
     filled: Notify,
-    answers: AtomicBool,
+    answers: watch::Sender<bool>,
 }
 
 #[derive(Default)]
@@ -71,11 +68,17 @@ impl Outbox {
 
     /// Whether the bus answers.
     pub fn bus_answers(&self) -> bool {
-        self.0.answers.load(Ordering::SeqCst)
+        *self.0.answers.borrow()
+    }
+
+    /// Waits until the bus answers.
+    pub async fn bus_answered(&self) {
+        // The sender lives as long as this value.
+        let _ = self.0.answers.subscribe().wait_for(|answers| *answers).await;
     }
 
     fn note_answers(&self, answers: bool) {
-        self.0.answers.store(answers, Ordering::SeqCst);
+        self.0.answers.send_replace(answers);
     }
 
     fn change(&self, change: impl FnOnce(&mut Batch)) {
