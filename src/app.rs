@@ -1,6 +1,6 @@
 //! Wires everything: the server, its tasks, and how both stop.
 
-use std::{any::Any, io, net::SocketAddr, net::TcpListener, time::Duration};
+use std::{io, net::SocketAddr, net::TcpListener, time::Duration};
 
 use actix_cors::Cors;
 use actix_web::{
@@ -28,7 +28,7 @@ use crate::{
         self,
         finish::{RequestSpan, admit, finish},
         limits::Limits,
-        live::{Slots, Studio},
+        live::{Slots, Studio, limit_stalling},
         lobby::PublicUrl,
         operations,
     },
@@ -46,8 +46,6 @@ const COUNT: Duration = Duration::from_secs(5);
 const SWEEP: Duration = Duration::from_secs(600);
 /// How often streams have a heartbeat, and are compared with the database.
 const BEAT: Duration = Duration::from_secs(10);
-/// How many bytes the kernel holds for a client that does not take them.
-const SEND_BUFFER: usize = 128 * 1024;
 /// How long a start waits for the bus.
 const BUS_WITHIN: Duration = Duration::from_secs(3);
 /// How long what is in flight may take when it stops, in seconds.
@@ -210,7 +208,7 @@ impl App {
 
     /// Compares the open streams with the database and sends each its heartbeat, as the task does by itself.
     pub async fn beat(&self) {
-        beat(&self.events, &self.db).await;
+        self.events.beat(&self.db).await;
     }
 
     /// How many streams and waiting polls are open.
@@ -332,22 +330,6 @@ impl Shared {
     }
 }
 
-/// Bounds what the kernel holds for a client that takes nothing, and has it cut the connection after so long. Nobody
-/// else can: while a socket is full, nothing is asked of its stream.
-fn limit_stalling(connection: &dyn Any, after_ms: u32) {
-    use rustix::net::sockopt;
-
-    let Some(socket) = connection.downcast_ref::<actix_web::rt::net::TcpStream>() else { return };
-    let bounded = sockopt::set_socket_send_buffer_size(socket, SEND_BUFFER);
-    #[cfg(target_os = "linux")]
-    let bounded = bounded.and_then(|()| sockopt::set_tcp_user_timeout(socket, after_ms));
-    #[cfg(not(target_os = "linux"))]
-    let _ = after_ms;
-    if let Err(err) = bounded {
-        tracing::warn!(cause = %err, "cannot limit how long a client may stall");
-    }
-}
-
 /// Lets streams say goodbye first: an open one would hold up the stop until its time is over.
 async fn stop_on_signal(events: Events, handle: ServerHandle) {
     use tokio::signal::unix::{SignalKind, signal};
@@ -369,16 +351,8 @@ async fn keep_beating(events: Events, db: PgPool) {
     let mut pace = tokio::time::interval(BEAT);
     loop {
         pace.tick().await;
-        beat(&events, &db).await;
+        events.beat(&db).await;
     }
-}
-
-/// Compares the open streams with the database, and sends each its heartbeat.
-async fn beat(events: &Events, db: &PgPool) {
-    if let Err(err) = events.hub().compare(db).await {
-        tracing::warn!(cause = %err, "cannot compare the streams with the database");
-    }
-    events.hub().beat();
 }
 
 /// Open to every page: tokens are sent by hand, never by cookies.

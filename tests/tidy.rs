@@ -70,6 +70,7 @@ const LINES: usize = 400;
 
 /// … unless there is a reason.
 const LONG_FOR_A_REASON: &[(&str, &str)] = &[
+    ("app.rs", "everything is wired in one place: what there is, and the tasks in one list"),
     ("accounts/store.rs", "SQL reads best one clause a line, and the SQL of a module stands together"),
     ("games/store.rs", "SQL reads best one clause a line, and the SQL of a module stands together"),
     ("games/mod.rs", "what may be done to a game, one function each, under one lock"),

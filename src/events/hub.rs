@@ -235,9 +235,13 @@ impl Subscription {
             let base = recent.reach.map_or(last, |(_, reached)| reached);
             if recent.mark < mark {
                 let fresh = read(base).await?;
+                let all = (base == last).then(|| fresh.clone());
                 recent.extend(base, fresh);
-                self.line.seen.fetch_max(recent.reach.map_or(base, |(_, last)| last), Ordering::SeqCst);
                 recent.mark = mark;
+                self.line.seen.fetch_max(recent.reach.map_or(base, |(_, reached)| reached), Ordering::SeqCst);
+                if let Some(all) = all {
+                    return Ok(all);
+                }
             }
             match recent.reach {
                 Some((before, _)) if last < before => {}
@@ -296,4 +300,96 @@ async fn last_numbers_of_players(db: &PgPool, players: &[Uuid]) -> Result<Vec<(P
     .fetch_all(db)
     .await?;
     Ok(rows.into_iter().map(|row| (row.player_id, row.last_number)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{cell::RefCell, convert::Infallible};
+
+    use super::*;
+
+    fn entry(number: i32) -> Entry {
+        let at = Timestamp::UNIX_EPOCH;
+        Entry { number, at, frame: Bytes::from(number.to_string()), data: 0..1, over_at: None }
+    }
+
+    /// A log of so many entries that notes after which number it was read.
+    struct Log {
+        length: RefCell<i32>,
+        reads: RefCell<Vec<i32>>,
+    }
+
+    impl Log {
+        async fn read(&self, after: i32) -> Result<Vec<Entry>, Infallible> {
+            self.reads.borrow_mut().push(after);
+            Ok((after + 1..=*self.length.borrow()).map(entry).collect())
+        }
+
+        async fn since(&self, reader: &Subscription, last: i32) -> Vec<i32> {
+            let Ok(entries) = reader.since(last, async |after| self.read(after).await).await;
+            entries.iter().map(|entry| entry.number).collect()
+        }
+    }
+
+    fn a_topic() -> Topic {
+        Topic::Game(GameId(Uuid::from_u128(7)))
+    }
+
+    #[tokio::test]
+    async fn readers_of_one_log_share_one_read_for_each_mark() {
+        let (hub, log) = (Hub::default(), Log { length: RefCell::new(3), reads: RefCell::default() });
+        let readers: Vec<Subscription> = (0..50).map(|_| hub.subscribe(a_topic())).collect();
+        for length in 4..7 {
+            *log.length.borrow_mut() = length;
+            hub.look_again(a_topic());
+            for reader in &readers {
+                assert_eq!(log.since(reader, length - 1).await, [length]);
+            }
+        }
+        assert_eq!(*log.reads.borrow(), [3, 4, 5]);
+    }
+
+    #[tokio::test]
+    async fn who_lags_behind_what_is_kept_reads_alone_and_disturbs_nobody() {
+        let (hub, log) = (Hub::default(), Log { length: RefCell::new(100), reads: RefCell::default() });
+        let (current, late) = (hub.subscribe(a_topic()), hub.subscribe(a_topic()));
+        hub.look_again(a_topic());
+        assert_eq!(log.since(&current, 99).await, [100]);
+        assert_eq!(log.since(&late, 97).await, [98, 99, 100]);
+        *log.length.borrow_mut() = 101;
+        hub.look_again(a_topic());
+        assert_eq!(log.since(&current, 100).await, [101]);
+        assert_eq!(log.since(&late, 100).await, [101]);
+        assert_eq!(*log.reads.borrow(), [99, 97, 100]);
+    }
+
+    #[tokio::test]
+    async fn only_the_last_entries_are_kept_and_none_is_left_out() {
+        let (hub, log) = (Hub::default(), Log { length: RefCell::new(100), reads: RefCell::default() });
+        let reader = hub.subscribe(a_topic());
+        hub.look_again(a_topic());
+        assert_eq!(log.since(&reader, 0).await, (1..=100).collect::<Vec<_>>());
+        assert_eq!(log.since(&reader, 90).await, (91..=100).collect::<Vec<_>>());
+        assert_eq!(*log.reads.borrow(), [0], "what is kept is not read again");
+        assert_eq!(log.since(&reader, 50).await, (51..=100).collect::<Vec<_>>());
+    }
+
+    #[tokio::test]
+    async fn a_log_that_nobody_reads_is_forgotten() {
+        let hub = Hub::default();
+        let (one, other) = (hub.subscribe(a_topic()), hub.subscribe(a_topic()));
+        drop(one);
+        assert_eq!(hub.topics(), 1);
+        drop(other);
+        assert_eq!(hub.topics(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_reader_who_begins_further_on_has_the_others_look_again() {
+        let hub = Hub::default();
+        let mut behind = hub.subscribe(a_topic());
+        behind.begin_at(9);
+        hub.subscribe(a_topic()).begin_at(10);
+        assert_eq!(behind.wake().await, Wake::Mark);
+    }
 }

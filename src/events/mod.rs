@@ -10,6 +10,7 @@ pub mod player_log;
 
 use std::{fmt, str::FromStr};
 
+use sqlx::PgPool;
 use uuid::Uuid;
 
 use self::{bus::Outbox, hub::Hub};
@@ -66,6 +67,14 @@ impl Events {
             self.hub.look_again(topic);
             self.outbox.put(topic);
         }
+    }
+
+    /// Compares the streams of this process with the database, and sends each its heartbeat.
+    pub async fn beat(&self, db: &PgPool) {
+        if let Err(err) = self.hub.compare(db).await {
+            tracing::warn!(cause = %err, "cannot compare the streams with the database");
+        }
+        self.hub.beat();
     }
 
     /// Where the streams of this process wait.

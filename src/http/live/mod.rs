@@ -1,11 +1,12 @@
 //! Watching: the logs of games and players, as a stream of events or by long poll.
 //!
 //! A stream never holds anybody up: it has a mark to look at and no queue, it is asked for its next piece only when
-//! the socket has taken the last one, and a socket that takes nothing is cut by the kernel (`app`).
+//! the socket has taken the last one, and a socket that takes nothing is cut by the kernel ([`limit_stalling`]).
 
 mod follow;
 mod render;
 mod slots;
+mod stalling;
 
 use std::time::Duration;
 
@@ -21,7 +22,7 @@ use tokio::time::{Instant, sleep_until};
 use utoipa::IntoParams;
 use utoipa_actix_web::service_config::ServiceConfig;
 
-pub use self::{follow::Studio, slots::Slots};
+pub use self::{follow::Studio, slots::Slots, stalling::limit_stalling};
 use self::{
     follow::{Beginning, Follower},
     render::{GameEventsView, PlayerEventsView},
@@ -51,7 +52,7 @@ struct WatchQuery {
     /// The number of the last event that you have: those after it are wanted. The header `Last-Event-ID` says the same
     /// and goes before.
     #[param(minimum = 0, example = 7)]
-    after: Option<i32>,
+    after: Option<u32>,
     /// Only for a poll: how many milliseconds to wait for an event, 0 to 30000 (default 0).
     #[param(minimum = 0, maximum = 30000, default = 0)]
     wait_ms: Option<u32>,
@@ -61,7 +62,8 @@ impl WatchQuery {
     /// The number to go on from: by the header, which browsers send by themselves when they come back.
     fn after(&self, request: &HttpRequest) -> Option<i32> {
         let header = request.headers().get("last-event-id").and_then(|value| value.to_str().ok());
-        header.and_then(|text| text.trim().parse().ok()).or(self.after)
+        let asked = self.after.map(|after| i32::try_from(after).unwrap_or(i32::MAX));
+        header.and_then(|text| text.trim().parse().ok()).or(asked)
     }
 
     fn wait(&self) -> Result<Duration, ApiError> {
@@ -86,7 +88,7 @@ impl WatchQuery {
 /// all of it is answered 204, which ends an `EventSource`.
 ///
 /// With `Accept: application/json` it is a poll over the same numbers: answered as soon as there is an event after
-/// `after`, or with no items when `wait_ms` are over; without `after`, at once with the snapshot.
+/// `after`, or with no items when `wait_ms` are over or the game is; without `after`, at once with the snapshot.
 #[utoipa::path(
     tag = "Watching", operation_id = "watchGame",
     params(("game_id" = GameId, Path, description = "The game's id"),

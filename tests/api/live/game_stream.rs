@@ -164,7 +164,7 @@ async fn a_heartbeat_tells_the_time_and_the_last_number() {
 }
 
 #[tokio::test]
-async fn fifty_readers_of_one_game_cost_one_read_for_each_move() {
+async fn fifty_readers_of_one_game_are_shown_every_move() {
     let app = TestApp::start().await;
     let (ann, ben) = app.two_players().await;
     let game = app.game(&ann, &ben, "catch-the-hare").await;
