@@ -79,3 +79,8 @@ bench *args:
 load *args:
     cargo build --release --bin leveret
     cargo run --release --example load -- "$@"
+
+# How long a move takes to reach the opponent's stream, and what 10,000 idle streams cost
+watch *args:
+    cargo build --release --bin leveret
+    cargo run --release --example watch -- "$@"

@@ -9,6 +9,8 @@
 //! each player, and before and after that lets `pgbench` do the least that a move needs: lock the game, write the
 //! move, write the game, commit. Prints a table in Markdown.
 
+#[path = "support/player.rs"]
+mod player;
 #[path = "support/process.rs"]
 mod process;
 
@@ -20,15 +22,11 @@ use std::{
 
 use clap::Parser;
 use leveret::db::embedded::PrivatePostgres;
+use player::{Id, Player, Snapshot, sign_up};
 use process::{Outcome, ServerProcess, TemporaryFolder};
 use rand::{Rng, RngExt, SeedableRng, rngs::StdRng};
-use serde::Deserialize;
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::TcpStream,
-    task::JoinSet,
-};
+use tokio::task::JoinSet;
 
 /// For how long is played before it counts.
 const WARM_UP: Duration = Duration::from_secs(2);
@@ -98,7 +96,7 @@ fn run(settings: &Settings) -> Outcome<()> {
     let mut players = runtime.block_on(sign_up(server.address(), settings.games))?;
     let cpu = server.cpu_seconds();
     let played = runtime.block_on(play_all(&mut players, settings.seconds))?;
-    let cpu = server.cpu_seconds() - cpu;
+    let (cpu, memory) = (server.cpu_seconds() - cpu, server.memory());
     for line in server.complaints() {
         eprintln!("from the server's log: {line}");
     }
@@ -136,9 +134,11 @@ fn run(settings: &Settings) -> Outcome<()> {
     println!("| pgbench, one move in one statement | {statement:.0} | | | |");
     println!("\nleveret commits {:.0} % of what pgbench does in transactions.", 100.0 * moves / reference);
     println!(
-        "{} games ended meanwhile and were followed by new ones; the server used {:.0} µs of processor time a move.",
+        "{} games ended meanwhile and were followed by new ones; the server used {:.0} µs of processor time a move \
+         and held {} MB.",
         played.games,
-        1e6 * cpu / ((WARM_UP.as_secs_f64() + settings.seconds as f64) * moves)
+        1e6 * cpu / ((WARM_UP.as_secs_f64() + settings.seconds as f64) * moves),
+        memory / 1_000_000,
     );
     Ok(())
 }
@@ -193,101 +193,6 @@ impl Bench<'_> {
         let tps = text.lines().find_map(|line| line.strip_prefix("tps = ")?.split(' ').next()?.parse().ok());
         tps.ok_or_else(|| format!("pgbench failed: {text}{}", String::from_utf8_lossy(&output.stderr)).into())
     }
-}
-
-/// A connection of a player: requests written by hand, since the client has its share of the processors too.
-struct Player {
-    name: String,
-    token: String,
-    stream: TcpStream,
-    buffer: Vec<u8>,
-}
-
-#[derive(Deserialize)]
-struct Id<'a> {
-    id: &'a str,
-}
-
-/// What of an answer the player looks at.
-#[derive(Deserialize)]
-struct Snapshot<'a> {
-    id: &'a str,
-    ply: u32,
-    #[serde(default, borrow)]
-    legal_moves: Vec<&'a str>,
-    turn: Option<&'a str>,
-}
-
-impl Player {
-    /// Sends a request and answers status and body.
-    async fn send(&mut self, method: &str, path: &str, body: &str) -> Outcome<(u16, &[u8])> {
-        let request = format!(
-            "{method} {path} HTTP/1.1\r\nhost: load\r\n{}content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
-            self.token,
-            body.len(),
-        );
-        self.stream.write_all(request.as_bytes()).await?;
-        self.buffer.clear();
-        let mut wanted = None;
-        loop {
-            if self.stream.read_buf(&mut self.buffer).await? == 0 {
-                return Err(format!("the server hung up on {method} {path}").into());
-            }
-            if wanted.is_none()
-                && let Some(head) = self.buffer.windows(4).position(|end| end == b"\r\n\r\n")
-            {
-                let text = std::str::from_utf8(&self.buffer[..head])?;
-                let status = text.split(' ').nth(1).and_then(|status| status.parse::<u16>().ok());
-                let length = text.lines().find_map(|line| {
-                    let (name, value) = line.split_once(':')?;
-                    name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse::<usize>().ok())?
-                });
-                wanted = Some((status.ok_or("an answer without status")?, head + 4, length.unwrap_or(0)));
-            }
-            if let Some((status, from, length)) = wanted
-                && self.buffer.len() >= from + length
-            {
-                return Ok((status, &self.buffer[from..from + length]));
-            }
-        }
-    }
-
-    /// Sends a request that must be answered with 201.
-    async fn create(&mut self, method: &str, path: &str, body: &str) -> Outcome<&[u8]> {
-        match self.send(method, path, body).await? {
-            (201, answer) => Ok(answer),
-            (status, answer) => {
-                Err(format!("{method} {path} {body}: {status} {}", String::from_utf8_lossy(answer)).into())
-            }
-        }
-    }
-}
-
-/// Two players for each game.
-async fn sign_up(address: &str, games: u16) -> Outcome<Vec<[Player; 2]>> {
-    #[derive(Deserialize)]
-    struct Tokens<'a> {
-        access_token: &'a str,
-    }
-
-    let mut players = Vec::new();
-    for number in 0..2 * games {
-        let stream = TcpStream::connect(address).await?;
-        stream.set_nodelay(true)?;
-        let name = format!("player-{number}");
-        let mut player = Player { name, token: String::new(), stream, buffer: Vec::with_capacity(8192) };
-        let body = format!(r#"{{"username": "{}", "password": "three-hounds-one-moor"}}"#, player.name);
-        let answer = player.create("POST", "/v1/accounts", &body).await?;
-        let token = serde_json::from_slice::<Tokens<'_>>(answer)?.access_token;
-        player.token = format!("authorization: Bearer {token}\r\n");
-        players.push(player);
-    }
-    let mut pairs = Vec::new();
-    let mut players = players.into_iter();
-    while let (Some(one), Some(other)) = (players.next(), players.next()) {
-        pairs.push([one, other]);
-    }
-    Ok(pairs)
 }
 
 /// What was played while it counted.

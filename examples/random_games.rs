@@ -124,8 +124,11 @@ fn run(settings: &Settings) -> Outcome<()> {
     }
     let (hall, took) = played?;
     for server in servers {
-        let cpu = server.cpu_seconds();
-        println!("a server stopped within {:?}, having used {cpu:.1} s of processor time", server.stop()?);
+        let (cpu, memory) = (server.cpu_seconds(), server.memory() / 1_000_000);
+        let stopped = server.stop()?;
+        println!(
+            "a server stopped within {stopped:?}, having used {cpu:.1} s of processor time and {memory} MB"
+        );
     }
     let findings = runtime.block_on(audit(url))?;
     for finding in &findings {

@@ -22,11 +22,13 @@ use crate::{
     accounts::{self, Accounts, access::AccessTokens},
     config::ServeSettings,
     dice::roll,
+    events::{Events, bus, player_log},
     games::{HotGames, LivePositions, analysis, computer::ComputerPlayer, downtime, flags},
     http::{
         self,
         finish::{RequestSpan, admit, finish},
         limits::Limits,
+        live::{Slots, Studio, limit_stalling},
         lobby::PublicUrl,
         operations,
     },
@@ -43,6 +45,10 @@ const LOOK_AGAIN: Duration = Duration::from_millis(500);
 const COUNT: Duration = Duration::from_secs(5);
 /// How often it throws away what is no longer needed.
 const SWEEP: Duration = Duration::from_secs(600);
+/// How often streams have a heartbeat, and are compared with the database.
+const BEAT: Duration = Duration::from_secs(10);
+/// How long a start waits for the bus.
+const BUS_WITHIN: Duration = Duration::from_secs(3);
 /// How long what is in flight may take when it stops, in seconds.
 const DRAIN_S: u64 = 8;
 
@@ -85,6 +91,8 @@ pub struct App {
     matchmaker: Matchmaker,
     computer: ComputerPlayer,
     solver: Solver,
+    events: Events,
+    slots: Slots,
     handle: ServerHandle,
     server: JoinHandle<io::Result<()>>,
     tasks: Vec<JoinHandle<()>>,
@@ -111,31 +119,47 @@ impl App {
         }
         let tokens = accounts.tokens().clone();
         let presence = Presence::default();
-        let matchmaker = Matchmaker::new(presence.clone());
+        let events = Events::default();
+        let matchmaker = Matchmaker::new(presence.clone(), events.clone());
         let limits = Data::new(Limits::new(limited));
         let public_url = serve.public_url.clone().unwrap_or_else(|| format!("http://{address}"));
 
         let solver = Solver::new();
         let hot = HotGames::new(HOT_GAMES);
-        let computer = ComputerPlayer::new(solver.clone(), hot.clone());
+        let computer = ComputerPlayer::new(solver.clone(), hot.clone(), events.clone());
 
         let workers = serve.workers.map_or_else(cores, usize::from);
+        let slots = Slots::new(serve.streams.clone());
+        let stalled_ms = serve.streams.stalled_seconds.saturating_mul(1000);
+        let (wall_clock, access) = (Data::new(clock.clone()), Data::new(tokens.clone()));
+        let (presence, public_url) = (Data::new(presence), Data::new(PublicUrl(public_url)));
+        let announced = Data::new(events.clone());
+        let studio = Studio {
+            events: announced.clone(),
+            clock: wall_clock.clone(),
+            tokens: access.clone(),
+            presence: presence.clone(),
+            url: public_url.clone(),
+        };
         let shared = Shared {
             workers_db: WorkersDb::new(&db, workers),
-            clock: Data::new(clock.clone()),
+            clock: wall_clock,
             accounts: Data::new(accounts),
-            tokens: Data::new(tokens.clone()),
+            tokens: access,
             hot: Data::new(hot),
             computer: Data::new(computer.clone()),
             live_positions: Data::new(LivePositions::default()),
             solver: Data::new(solver.clone()),
-            presence: Data::new(presence),
+            events: announced,
+            studio: Data::new(studio),
+            slots: Data::new(slots.clone()),
+            presence,
             matchmaker: Data::new(matchmaker.clone()),
             limits: limits.clone(),
-            public_url: Data::new(PublicUrl(public_url)),
+            public_url,
         };
         operations::recorder();
-        let mut server = HttpServer::new(move || {
+        let server = HttpServer::new(move || {
             // Inside out: who asks and how often, then what browsers need, then what every answer has.
             shared
                 .clone()
@@ -148,28 +172,33 @@ impl App {
         .client_request_timeout(Duration::from_secs(10))
         .workers(workers)
         .keep_alive(Duration::from_secs(75))
+        .on_connect(move |connection, _| limit_stalling(connection, stalled_ms))
+        .disable_signals()
         .shutdown_timeout(DRAIN_S);
-        if !signals {
-            server = server.disable_signals();
-        }
         let server = server.listen(listener)?.run();
         let handle = server.handle();
         let server = tokio::spawn(server);
 
-        let running = if tasks {
-            vec![
+        let mut running = vec![tokio::spawn(bus::run(serve.bus, db.clone(), events.clone(), roll()))];
+        if signals {
+            running.push(tokio::spawn(stop_on_signal(events.clone(), handle.clone())));
+        }
+        if tasks {
+            running.extend([
                 tokio::spawn(matchmaker.clone().run(db.clone(), clock.clone())),
                 actix_web::rt::spawn(computer.clone().run(db.clone(), clock.clone(), roll)),
                 tokio::spawn(analysis::keep_analysing(db.clone(), solver.clone())),
-                tokio::spawn(flags::run(db.clone(), clock.clone())),
+                tokio::spawn(flags::run(db.clone(), events.clone(), clock.clone())),
                 tokio::spawn(keep_looking(tokens.clone(), db.clone(), clock.clone())),
                 tokio::spawn(keep_counting()),
                 tokio::spawn(keep_sweeping(limits, db.clone(), clock.clone())),
-            ]
-        } else {
-            Vec::new()
-        };
-        Ok(App { address, db, clock, tokens, matchmaker, computer, solver, handle, server, tasks: running })
+                tokio::spawn(keep_beating(events.clone(), db.clone())),
+            ]);
+        }
+        if tokio::time::timeout(BUS_WITHIN, events.outbox().bus_answered()).await.is_err() {
+            tracing::warn!("serving without the bus until it answers");
+        }
+        Ok(App { address, db, clock, tokens, matchmaker, computer, solver, events, slots, handle, server, tasks: running })
     }
 
     /// Where it listens.
@@ -210,7 +239,7 @@ impl App {
     ///
     /// When the database fails.
     pub async fn run_flags(&self) -> Result<usize, sqlx::Error> {
-        flags::step(&self.db, self.clock.now()).await
+        flags::step(&self.db, &self.events, self.clock.now()).await
     }
 
     /// Looks which sessions ended elsewhere, as the task does by itself.
@@ -220,6 +249,25 @@ impl App {
     /// When the database fails.
     pub async fn look_again(&self) -> Result<(), accounts::access::KeyError> {
         self.tokens.refresh_from(&self.db, self.clock.now()).await
+    }
+
+    /// Compares the open streams with the database and sends each its heartbeat, as the task does by itself.
+    pub async fn beat(&self) {
+        self.events.beat(&self.db).await;
+    }
+
+    /// How many streams and waiting polls are open.
+    pub fn open_streams(&self) -> u32 {
+        self.slots.taken()
+    }
+
+    /// Throws away what players were told long ago, as the task does by itself; answers how many events.
+    ///
+    /// # Errors
+    ///
+    /// When the database fails.
+    pub async fn sweep_events(&self) -> Result<u64, sqlx::Error> {
+        player_log::sweep(&self.db, self.clock.now()).await
     }
 
     /// Waits until a signal has stopped it and what was in flight is done.
@@ -240,13 +288,14 @@ impl App {
     ///
     /// When the server failed.
     pub async fn stop(self) -> io::Result<()> {
+        self.events.hub().close();
         self.handle.stop(true).await;
         self.wait().await
     }
 }
 
 /// How many connections the tasks have to themselves.
-const TASK_CONNECTIONS: u32 = 4;
+const TASK_CONNECTIONS: u32 = 6;
 
 /// How each worker comes to connections of its own. A connection belongs to the thread that opened it: one that is
 /// used by another thread wakes both up for every answer, which costs a third of the moves a second.
@@ -287,6 +336,9 @@ struct Shared {
     computer: Data<ComputerPlayer>,
     live_positions: Data<LivePositions>,
     solver: Data<Solver>,
+    events: Data<Events>,
+    studio: Data<Studio>,
+    slots: Data<Slots>,
     presence: Data<Presence>,
     matchmaker: Data<Matchmaker>,
     limits: Data<Limits>,
@@ -314,6 +366,9 @@ impl Shared {
             .app_data(self.computer)
             .app_data(self.live_positions)
             .app_data(self.solver)
+            .app_data(self.events)
+            .app_data(self.studio)
+            .app_data(self.slots)
             .app_data(self.presence)
             .app_data(self.matchmaker)
             .app_data(self.limits)
@@ -323,6 +378,31 @@ impl Shared {
             .into_app()
             .configure(operations::pages)
             .configure(http::defaults)
+    }
+}
+
+/// Lets streams say goodbye first: an open one would hold up the stop until its time is over.
+async fn stop_on_signal(events: Events, handle: ServerHandle) {
+    use tokio::signal::unix::{SignalKind, signal};
+
+    let (Ok(mut term), Ok(mut int)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
+    else {
+        tracing::error!("cannot listen for signals");
+        return;
+    };
+    let graceful = tokio::select! {
+        _ = term.recv() => true,
+        _ = int.recv() => false,
+    };
+    events.hub().close();
+    handle.stop(graceful).await;
+}
+
+async fn keep_beating(events: Events, db: PgPool) {
+    let mut pace = tokio::time::interval(BEAT);
+    loop {
+        pace.tick().await;
+        events.beat(&db).await;
     }
 }
 
@@ -378,6 +458,11 @@ async fn keep_sweeping(limits: Data<Limits>, db: PgPool, clock: WallClock) {
         limits.forget_idle();
         match accounts::sweep(&db, clock.now()).await {
             Ok(gone) if gone > 0 => tracing::debug!(rows = gone, "swept"),
+            Ok(_) => {}
+            Err(err) => tracing::warn!(cause = %err, "cannot sweep"),
+        }
+        match player_log::sweep(&db, clock.now()).await {
+            Ok(gone) if gone > 0 => tracing::debug!(events = gone, "swept"),
             Ok(_) => {}
             Err(err) => tracing::warn!(cause = %err, "cannot sweep"),
         }

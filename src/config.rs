@@ -1,6 +1,6 @@
 //! Every setting, with its default and meaning. `leveret --help` prints this page.
 
-use std::{net::SocketAddr, path::PathBuf};
+use std::{net::SocketAddr, path::PathBuf, str::FromStr};
 
 use clap::Args;
 
@@ -23,7 +23,7 @@ pub struct DatabaseSettings {
     pub postgres_bin_dir: Option<PathBuf>,
 
     /// How many connections to PostgreSQL one process may hold
-    #[arg(long, env = "LEVERET_POOL_SIZE", default_value_t = 36, value_parser = clap::value_parser!(u32).range(6..=500), global = true)]
+    #[arg(long, env = "LEVERET_POOL_SIZE", default_value_t = 36, value_parser = clap::value_parser!(u32).range(8..=500), global = true)]
     pub pool_size: u32,
 }
 
@@ -62,9 +62,60 @@ pub struct ServeSettings {
     #[arg(long, env = "LEVERET_RATE_LIMITS", default_value = "on", value_parser = ["on", "off"])]
     pub rate_limits: String,
 
+    /// How the processes of one database tell each other what happened: `postgres`, or nats://host:port
+    #[arg(long, env = "LEVERET_BUS", default_value = "postgres")]
+    pub bus: BusAddress,
+
+    #[command(flatten)]
+    #[allow(missing_docs, reason = "a doc here would become the heading of the help page")]
+    pub streams: StreamSettings,
+
     #[command(flatten)]
     #[allow(missing_docs, reason = "a doc here would become the heading of the help page")]
     pub accounts: AccountSettings,
+}
+
+/// What the processes of one database talk through.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BusAddress {
+    /// The database itself.
+    Postgres,
+    /// NATS, at this address.
+    Nats(String),
+}
+
+impl FromStr for BusAddress {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<BusAddress, &'static str> {
+        match text {
+            "postgres" => Ok(BusAddress::Postgres),
+            _ if text.strip_prefix("nats://").is_some_and(|rest| !rest.is_empty()) => {
+                Ok(BusAddress::Nats(text.to_owned()))
+            }
+            _ => Err("must be 'postgres' or nats://host:port"),
+        }
+    }
+}
+
+/// Streams of events.
+#[derive(Args, Clone, Debug)]
+pub struct StreamSettings {
+    /// How many streams and waiting polls a process holds open
+    #[arg(long, env = "LEVERET_STREAMS", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..))]
+    pub streams: u32,
+
+    /// How many of them one account may have
+    #[arg(long, env = "LEVERET_STREAMS_PER_ACCOUNT", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    pub streams_per_account: u32,
+
+    /// How many of them one address may have, of readers without a token
+    #[arg(long, env = "LEVERET_STREAMS_PER_ADDRESS", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..))]
+    pub streams_per_address: u32,
+
+    /// After how many seconds a connection is cut whose client takes nothing of what is sent (on Linux)
+    #[arg(long, env = "LEVERET_STALLED_SECONDS", default_value_t = 25, value_parser = clap::value_parser!(u32).range(1..=600))]
+    pub stalled_seconds: u32,
 }
 
 /// Tokens and passwords.

@@ -479,3 +479,92 @@ select game_request.game_id, game_request.player_id
 from game_request
 join game using (game_id)
 where game_request.player_id not in (hounds_id, hare_id);
+
+-- name: what a player is told is numbered without a gap, up to the number that the log counts
+select coalesce(log.player_id, event.player_id) as player_id, log.last_number, event.events, event.first, event.last
+from player_log log
+full join (
+    select player_id, count(*) as events, min(number) as first, max(number) as last
+    from player_event
+    group by player_id
+) event using (player_id)
+where log.player_id is null
+    or event.events <> event.last - event.first + 1
+    or event.last <> log.last_number;
+
+-- name: every move that did not end its game told the opponent that it is their turn, once, and so did every start
+select turn.game_id, turn.ply, turn.player_id, count(told.number) as times
+from (
+    select game.game_id, 0 as ply, game.hounds_id as player_id, game.created_at as at
+    from game
+    union all
+    select game.game_id, move.ply, case when move.role = 'hounds' then game.hare_id else game.hounds_id end, move.at
+    from game
+    join game_event move on move.game_id = game.game_id and move.kind = 'move'
+    left join game_event ended
+        on ended.game_id = game.game_id and ended.number = move.number + 1 and ended.kind = 'ended' and ended.role is null
+    where ended.number is null
+) turn
+left join player_event told
+    on told.player_id = turn.player_id and told.kind = 'your_turn' and told.at = turn.at
+    and told.data = jsonb_build_object('game', turn.game_id, 'ply', turn.ply)
+where turn.at > (select max(at) - interval '30 days' from game_event)
+    and turn.player_id <> '00000000-0000-7000-8000-000000000001'
+group by turn.game_id, turn.ply, turn.player_id
+having count(told.number) <> 1;
+
+-- name: nobody is told of a turn that is not theirs
+select told.player_id, told.number, told.data
+from player_event told
+left join game on game.game_id = (told.data ->> 'game')::uuid
+where told.kind = 'your_turn'
+    and (game.game_id is null
+        or told.player_id <> case when (told.data ->> 'ply')::int % 2 = 0 then game.hounds_id else game.hare_id end);
+
+-- name: both players are told of the start and the end of each of their games, once
+select game.game_id, side.player_id, told.kind, count(event.number) as times
+from game
+cross join lateral (values (game.hounds_id, 'hounds'), (game.hare_id, 'hare')) side (player_id, role)
+cross join lateral (
+    values ('game_started', game.created_at), ('game_ended', game.ended_at)
+) told (kind, at)
+left join player_event event
+    on event.player_id = side.player_id and event.kind::text = told.kind and event.at = told.at
+    and event.data ->> 'game' = game.game_id::text and event.data ->> 'role' = side.role
+    and (told.kind = 'game_started'
+        or (event.data ->> 'result' is not distinct from game.result and event.data ->> 'reason' = game.reason))
+where told.at > (select max(at) - interval '30 days' from game_event)
+    and side.player_id <> '00000000-0000-7000-8000-000000000001'
+group by game.game_id, side.player_id, told.kind
+having count(event.number) <> 1;
+
+-- name: the last that a player was told of a ticket in a pool is what became of it
+select ticket.player_id, ticket.pool_id, ticket.status, ticket.game_id, told.data
+from ticket
+left join lateral (
+    select data
+    from player_event
+    where player_event.player_id = ticket.player_id and kind = 'ticket' and data ->> 'pool' = ticket.pool_id
+    order by number desc
+    limit 1
+) told on true
+where coalesce(ticket.ended_at, ticket.created_at) > (select max(at) - interval '30 days' from player_event)
+    and (told.data ->> 'status' is distinct from ticket.status
+        or told.data ->> 'game' is distinct from ticket.game_id::text);
+
+-- name: the last that both sides were told of a challenge is what became of it
+select challenge.challenge_id, side.player_id, challenge.status, told.data
+from challenge
+cross join lateral (values (challenger_id), (opponent_id)) side (player_id)
+left join lateral (
+    select data
+    from player_event
+    where player_event.player_id = side.player_id and kind = 'challenge'
+        and data ->> 'challenge' = challenge.challenge_id::text
+    order by number desc
+    limit 1
+) told on true
+where side.player_id is not null
+    and coalesce(challenge.ended_at, challenge.created_at) > (select max(at) - interval '30 days' from player_event)
+    and (told.data ->> 'status' is distinct from challenge.status
+        or told.data ->> 'game' is distinct from challenge.game_id::text);

@@ -22,9 +22,25 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("accounts", &["config", "db", "dice", "ids", "wall_clock"]),
     ("ratings", &["db", "ids", "rules", "wall_clock"]),
     ("solver", &["rules"]),
-    ("games", &["db", "ids", "ratings", "rules", "solver", "wall_clock"]),
-    ("lobby", &["db", "dice", "games", "ids", "ratings", "rules", "wall_clock"]),
-    ("http", &["accounts", "dice", "games", "ids", "lobby", "ratings", "rules", "solver", "wall_clock"]),
+    ("events", &["config", "db", "ids", "wall_clock"]),
+    ("games", &["db", "events", "ids", "ratings", "rules", "solver", "wall_clock"]),
+    ("lobby", &["db", "dice", "events", "games", "ids", "ratings", "rules", "wall_clock"]),
+    (
+        "http",
+        &[
+            "accounts",
+            "config",
+            "dice",
+            "events",
+            "games",
+            "ids",
+            "lobby",
+            "ratings",
+            "rules",
+            "solver",
+            "wall_clock",
+        ],
+    ),
     (
         "app",
         &[
@@ -32,6 +48,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
             "config",
             "db",
             "dice",
+            "events",
             "games",
             "http",
             "ids",
@@ -51,6 +68,12 @@ const MAY_NAME: &[(&str, &[&str])] = &[
 const EXCEPTIONS: &[(&str, &str, &str)] =
     &[("http/operations.rs", "db", "whether the service is ready depends on the migrations")];
 
+/// Tables that one more module writes, and why.
+const ALSO_WRITES: &[(&str, &str, &str)] = &[
+    ("games", "player_event", "a move and the opponent's `your_turn` are one statement"),
+    ("games", "player_log", "a move and the opponent's `your_turn` are one statement"),
+];
+
 /// Who may name an HTTP status: failures become one in `error`, and `finish` counts and logs them.
 const NAMES_STATUS_CODE: &[&str] = &["http/error.rs", "http/finish.rs"];
 
@@ -63,6 +86,7 @@ const LINES: usize = 400;
 
 /// … unless there is a reason.
 const LONG_FOR_A_REASON: &[(&str, &str)] = &[
+    ("app.rs", "everything is wired in one place: what there is, and the tasks in one list"),
     ("accounts/store.rs", "SQL reads best one clause a line, and the SQL of a module stands together"),
     ("games/store.rs", "SQL reads best one clause a line, and the SQL of a module stands together"),
     ("games/mod.rs", "what may be done to a game, one function each, under one lock"),
@@ -256,7 +280,10 @@ fn a_table_is_written_by_one_module() {
     let mut writers: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for source in sources() {
         for table in written_tables(&source.code).intersection(&tables) {
-            writers.entry(table.clone()).or_default().insert(source.module().to_owned());
+            let module = source.module();
+            if !ALSO_WRITES.iter().any(|(also, its, _)| *also == module && *its == table) {
+                writers.entry(table.clone()).or_default().insert(module.to_owned());
+            }
         }
     }
     for (table, modules) in &writers {

@@ -108,6 +108,14 @@ impl ServerProcess {
         ticks.sum::<f64>() / 100.0
     }
 
+    /// The memory that it holds, in bytes; zero where the system does not tell.
+    pub fn memory(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let kilobytes = line.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok());
+        kilobytes.unwrap_or(0) * 1024
+    }
+
     /// The warnings and errors in its log so far.
     pub fn complaints(&self) -> Vec<String> {
         self.complaints.lock().map(|lines| lines.clone()).unwrap_or_default()

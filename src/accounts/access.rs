@@ -17,6 +17,7 @@ use chrono::TimeDelta;
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation, decode, encode};
 use serde::{Deserialize, Serialize};
 use sqlx::PgPool;
+use tokio::sync::watch;
 use uuid::Uuid;
 
 use super::store;
@@ -109,6 +110,8 @@ struct Shared {
     validation: Validation,
     source: KeySource,
     known: RwLock<Known>,
+    /// Grows whenever sessions are heard to have ended.
+    endings: watch::Sender<u64>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -175,6 +178,7 @@ impl AccessTokens {
             validation,
             source,
             known: RwLock::new(Known { stored, keys, ended: HashMap::new(), looked_at: None }),
+            endings: watch::Sender::new(0),
         }));
         if source == KeySource::Database {
             let mut tx = db.begin().await?;
@@ -255,6 +259,17 @@ impl AccessTokens {
     /// Refuses the tokens of this session from now on, in this process.
     pub fn revoke(&self, session: SessionId, now: Timestamp) {
         self.known_mut().ended.insert(session, now);
+        self.0.endings.send_modify(|count| *count += 1);
+    }
+
+    /// Whether this session is known to have ended, as long as one of its tokens could still be good.
+    pub fn has_ended(&self, session: SessionId) -> bool {
+        self.known().ended.contains_key(&session)
+    }
+
+    /// What changes whenever sessions are heard to have ended: for what outlives its token.
+    pub fn endings(&self) -> watch::Receiver<u64> {
+        self.0.endings.subscribe()
     }
 
     /// Learns which sessions ended and which keys there are.
@@ -279,9 +294,14 @@ impl AccessTokens {
         if let Some((stored, keys)) = fresh {
             (known.stored, known.keys) = (stored, keys);
         }
+        let news = ended.iter().any(|(session, _)| !known.ended.contains_key(session));
         known.ended.extend(ended);
         known.ended.retain(|_, ended_at| *ended_at > memory);
         known.looked_at = Some(looked_at.map_or(now, |at| at.max(now)));
+        drop(known);
+        if news {
+            self.0.endings.send_modify(|count| *count += 1);
+        }
         Ok(())
     }
 

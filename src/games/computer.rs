@@ -13,10 +13,11 @@ use sqlx::PgPool;
 use tokio::sync::Notify;
 
 use super::{
-    ActError, ClockSetting, ComputerDue, DrawIntent, Game, HotGames, Mover, NewGame, PlayMoveError,
+    ActError, ClockSetting, ComputerDue, DrawIntent, Game, HotGames, Mover, NewGame, PlayMoveError, announce,
     clear_draw_offer, create, offer_draw, play_move, store,
 };
 use crate::{
+    events::{Events, player_log},
     ids::{GameId, PlayerId},
     rules::{ByRole, Role, Rules},
     solver::{
@@ -76,6 +77,7 @@ pub enum BeginError {
 pub async fn begin(
     db: &PgPool,
     player: PlayerId,
+    events: &Events,
     wanted: &NewComputerGame,
     now: Timestamp,
     id: GameId,
@@ -120,7 +122,9 @@ pub async fn begin(
         store::note_request(&mut tx, player, key, hash, id).await?;
     }
     let game = store::find(&mut *tx, id).await?.ok_or(sqlx::Error::RowNotFound)?;
+    player_log::tell(&mut tx, &new.told(), now).await?;
     tx.commit().await?;
+    announce(events, &game);
     tracing::info!(game = %id, %player, level = %wanted.level, "plays against the computer");
     Ok(game)
 }
@@ -132,12 +136,13 @@ pub struct ComputerPlayer {
     woken: Arc<Notify>,
     solver: Solver,
     hot: HotGames,
+    events: Events,
 }
 
 impl ComputerPlayer {
     /// The computer, who knows what `solver` knows.
-    pub fn new(solver: Solver, hot: HotGames) -> ComputerPlayer {
-        ComputerPlayer { waiting: Arc::default(), woken: Arc::default(), solver, hot }
+    pub fn new(solver: Solver, hot: HotGames, events: Events) -> ComputerPlayer {
+        ComputerPlayer { waiting: Arc::default(), woken: Arc::default(), solver, hot, events }
     }
 
     /// Something happened in this game: if the computer has to do something about it, or in its rematch, it will at
@@ -234,9 +239,9 @@ impl ComputerPlayer {
         let agrees = tokio::task::spawn_blocking(move || agrees_to_draw(&solver, &play, role)).await?;
         let player = game.seats[role].player;
         let answered = if agrees {
-            offer_draw(db, clock.now(), player, game.id, DrawIntent::AcceptOnly).await
+            offer_draw(db, &self.events, clock.now(), player, game.id, DrawIntent::AcceptOnly).await
         } else {
-            clear_draw_offer(db, clock.now(), player, game.id).await
+            clear_draw_offer(db, &self.events, clock.now(), player, game.id).await
         };
         match answered {
             Ok(game) => self.look_at(&game),
@@ -260,7 +265,7 @@ impl ComputerPlayer {
         let chosen = tokio::task::spawn_blocking(move || choose(&solver, &play, level, dice)).await?;
         let Some(mv) = chosen else { return Ok(()) };
         let (ply, text) = (game.ply() + 1, mv.to_string());
-        match play_move(db, &self.hot, clock.now(), Mover::Computer(role), game.id, ply, &text).await {
+        match play_move(db, &self.hot, &self.events, clock.now(), Mover::Computer(role), game.id, ply, &text).await {
             Ok(played) => self.look_at(&played.game),
             // Another process was faster, or the game is over.
             Err(PlayMoveError::Refused(_)) => {}

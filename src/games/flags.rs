@@ -11,9 +11,10 @@ use sqlx::{PgConnection, PgPool};
 use tokio::time::MissedTickBehavior;
 use uuid::Uuid;
 
-use super::{ATTEMPTS, Ending, Game, call_off, downtime, end, store};
+use super::{ATTEMPTS, Ending, Game, announce, call_off, downtime, end, store};
 use crate::{
     db,
+    events::Events,
     ids::GameId,
     wall_clock::{Timestamp, WallClock},
 };
@@ -31,13 +32,13 @@ const BROKEN_AGAIN_AFTER: TimeDelta = TimeDelta::hours(1);
 ///
 /// The time is read one look before it is used: a move that arrived in time and still waits for the database comes
 /// first.
-pub async fn run(db: PgPool, clock: WallClock) {
+pub async fn run(db: PgPool, events: Events, clock: WallClock) {
     let mut pace = tokio::time::interval(EVERY);
     pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         let now = clock.now();
         pace.tick().await;
-        if let Err(err) = step(&db, now).await {
+        if let Err(err) = step(&db, &events, now).await {
             tracing::warn!(cause = %err, "cannot look whose time has run out");
         }
     }
@@ -48,13 +49,13 @@ pub async fn run(db: PgPool, clock: WallClock) {
 /// # Errors
 ///
 /// When the database fails. What was ended before stays so.
-pub async fn step(db: &PgPool, now: Timestamp) -> Result<usize, sqlx::Error> {
+pub async fn step(db: &PgPool, events: &Events, now: Timestamp) -> Result<usize, sqlx::Error> {
     downtime::show_sign_of_life(db, now).await?;
     let mut ended = 0;
     loop {
         let look = look(db, now).await?;
         for id in &look.fallen {
-            match fall(db, now, *id).await {
+            match fall(db, events, now, *id).await {
                 Ok(game) => ended += usize::from(game.is_some_and(|game| !game.is_ongoing())),
                 Err(err) => tracing::warn!(game = %id, cause = %err, "cannot end a game on time"),
             }
@@ -67,24 +68,39 @@ pub async fn step(db: &PgPool, now: Timestamp) -> Result<usize, sqlx::Error> {
 
 /// Ends a game if somebody's time has run out in it, and answers it as it is then. Of all who try this at the same
 /// instant one does it.
-pub(super) async fn flag(db: &PgPool, now: Timestamp, id: GameId) -> Result<Option<Game>, sqlx::Error> {
+pub(super) async fn flag(
+    db: &PgPool,
+    events: &Events,
+    now: Timestamp,
+    id: GameId,
+) -> Result<Option<Game>, sqlx::Error> {
     downtime::show_sign_of_life(db, now).await?;
-    fall(db, now, id).await
+    fall(db, events, now, id).await
 }
 
 /// Tries again while a move takes the number in the log first: it arrived in time, and counts.
-async fn fall(db: &PgPool, now: Timestamp, id: GameId) -> Result<Option<Game>, sqlx::Error> {
-    let mut outcome = try_fall(db, now, id).await;
+async fn fall(
+    db: &PgPool,
+    events: &Events,
+    now: Timestamp,
+    id: GameId,
+) -> Result<Option<Game>, sqlx::Error> {
+    let mut outcome = try_fall(db, events, now, id).await;
     for _ in 1..ATTEMPTS {
         match &outcome {
-            Err(err) if db::violates(err, "game_event_pkey") => outcome = try_fall(db, now, id).await,
+            Err(err) if db::violates(err, "game_event_pkey") => outcome = try_fall(db, events, now, id).await,
             _ => break,
         }
     }
     outcome
 }
 
-async fn try_fall(db: &PgPool, now: Timestamp, id: GameId) -> Result<Option<Game>, sqlx::Error> {
+async fn try_fall(
+    db: &PgPool,
+    events: &Events,
+    now: Timestamp,
+    id: GameId,
+) -> Result<Option<Game>, sqlx::Error> {
     let mut tx = db.begin().await?;
     let Some(mut game) = store::lock(&mut tx, id).await? else { return Ok(None) };
     let Some(fall) = game.clock.fallen(now) else { return Ok(Some(game)) };
@@ -94,6 +110,7 @@ async fn try_fall(db: &PgPool, now: Timestamp, id: GameId) -> Result<Option<Game
         end(&mut tx, &mut game, Ending::FlagFell(fall.role), Some(fall.role), now).await?;
     }
     tx.commit().await?;
+    announce(events, &game);
     Ok(Some(game))
 }
 

@@ -157,6 +157,12 @@ impl Game {
         self.seats[role].computer.map(|level| ComputerDue::Move(role, level))
     }
 
+    /// The player who is told that it is their turn. The computer sees that by itself.
+    pub fn told_of_turn(&self) -> Option<PlayerId> {
+        let player = self.seats[self.play.turn()].player;
+        (self.is_ongoing() && player != PlayerId::COMPUTER).then_some(player)
+    }
+
     /// What belongs to each role, as it is in the rematch.
     pub fn in_the_rematch<T>(&self, both: ByRole<T>) -> ByRole<T> {
         if self.swap_roles { ByRole { hounds: both.hare, hare: both.hounds } } else { both }

@@ -17,6 +17,7 @@ pub mod history;
 mod hot;
 pub mod house_rules;
 mod live_positions;
+mod log;
 mod store;
 
 use std::sync::Arc;
@@ -30,10 +31,15 @@ pub use self::{
     game::{ComputerDue, Decision, Game, Mover, PlyRefusal, Seat},
     hot::HotGames,
     live_positions::LivePositions,
+    log::{LogEntry, log_since},
     store::MoveRow,
 };
 use crate::{
     db,
+    events::{
+        Events, Topic,
+        player_log::{self, Told},
+    },
     ids::{GameId, PlayerId},
     ratings::{self, RatedResult},
     rules::{ByRole, Role, Rules},
@@ -77,7 +83,17 @@ pub enum CreateError {
     Database(#[from] sqlx::Error),
 }
 
-/// Makes a game, in the transaction of whatever led to it.
+impl NewGame {
+    /// What its players are told, by the transaction that makes it: as the last thing before the commit.
+    pub fn told(&self) -> Vec<Told> {
+        let started = |role: Role| Told::game_started(self.players[role], self.id, &role.to_string());
+        let mut told: Vec<Told> = Role::ALL.into_iter().map(started).collect();
+        told.push(Told::your_turn(self.players.hounds, self.id, 0));
+        told
+    }
+}
+
+/// Makes a game, in the transaction of whatever led to it, which also tells its players ([`NewGame::told`]).
 ///
 /// # Errors
 ///
@@ -122,9 +138,14 @@ pub async fn create(tx: &mut PgConnection, new: &NewGame, now: Timestamp) -> Res
 /// # Errors
 ///
 /// When the database fails.
-pub async fn find(db: &PgPool, now: Timestamp, id: GameId) -> Result<Option<Game>, sqlx::Error> {
+pub async fn find(
+    db: &PgPool,
+    events: &Events,
+    now: Timestamp,
+    id: GameId,
+) -> Result<Option<Game>, sqlx::Error> {
     match store::find(db, id).await? {
-        Some(game) if game.clock.fallen(now).is_some() => flags::flag(db, now, id).await,
+        Some(game) if game.clock.fallen(now).is_some() => flags::flag(db, events, now, id).await,
         found => Ok(found),
     }
 }
@@ -187,6 +208,7 @@ const ATTEMPTS: usize = 5;
 pub async fn play_move(
     db: &PgPool,
     hot: &HotGames,
+    events: &Events,
     now: Timestamp,
     mover: Mover,
     id: GameId,
@@ -195,7 +217,7 @@ pub async fn play_move(
 ) -> Result<PlayedMove, PlayMoveError> {
     if let Some(game) = hot.get(id)
         && let Ok(Decision::Played(next)) = game.decide(mover, ply, text, now)
-        && let Some(played) = record_move(db, hot, *next, now).await?
+        && let Some(played) = record_move(db, hot, events, *next, now).await?
     {
         return Ok(played);
     }
@@ -203,12 +225,12 @@ pub async fn play_move(
         let game = store::find(db, id).await?.ok_or(PlayMoveError::NoSuchGame)?;
         match game.decide(mover, ply, text, now) {
             Err(PlyRefusal::TimeUp(_)) => {
-                flags::flag(db, now, id).await?;
+                flags::flag(db, events, now, id).await?;
             }
             Err(refusal) => return Err(refusal.into()),
             Ok(Decision::AlreadyPlayed) => return Ok(PlayedMove { game: Arc::new(game), is_new: false }),
             Ok(Decision::Played(next)) => {
-                if let Some(played) = record_move(db, hot, *next, now).await? {
+                if let Some(played) = record_move(db, hot, events, *next, now).await? {
                     return Ok(played);
                 }
             }
@@ -221,6 +243,7 @@ pub async fn play_move(
 async fn record_move(
     db: &PgPool,
     hot: &HotGames,
+    events: &Events,
     game: Game,
     now: Timestamp,
 ) -> Result<Option<PlayedMove>, sqlx::Error> {
@@ -232,8 +255,10 @@ async fn record_move(
     let Some(game) = game.map(Arc::new) else { return Ok(None) };
     metrics::counter!("leveret_moves_total").increment(1);
     if game.is_ongoing() {
+        events.announce([Topic::Game(game.id), Topic::Player(game.seats[game.play.turn()].player)]);
         hot.keep(game.clone());
     } else {
+        announce(events, &game);
         hot.forget(game.id);
     }
     Ok(Some(PlayedMove { game, is_new: true }))
@@ -252,7 +277,14 @@ async fn play_last_move(db: &PgPool, mut game: Game, now: Timestamp) -> Result<O
     Ok(Some(game))
 }
 
-/// Ends a game: the only way that one ends. Logs it, frees the players and settles the ratings.
+/// Says that something happened in a game that is both players' to know of.
+fn announce(events: &Events, game: &Game) {
+    let players = Role::ALL.map(|role| Topic::Player(game.seats[role].player));
+    events.announce([Topic::Game(game.id)].into_iter().chain(players));
+}
+
+/// Ends a game: the only way that one ends. Logs it, frees the players, settles the ratings and, last, tells the
+/// players: nothing but the commit may follow.
 ///
 /// It has ended at `now`, when it was noticed. If it has because time ran out, the log names the deadline.
 async fn end(
@@ -290,6 +322,12 @@ async fn end(
         };
         game.rating_changes = ratings::settle(tx, &finished).await?;
     }
+    let result = ending.result().map(|result| result.to_string());
+    let told = Role::ALL.map(|role| {
+        let (player, role) = (game.seats[role].player, role.to_string());
+        Told::game_ended(player, game.id, &role, result.as_deref(), &ending.reason())
+    });
+    player_log::tell(tx, &told, now).await?;
     metrics::counter!("leveret_games_ended_total", "reason" => ending.reason()).increment(1);
     tracing::info!(game = %game.id, reason = ending.reason(), "game ended");
     Ok(())
@@ -343,9 +381,10 @@ impl From<CreateError> for ActError {
 }
 
 /// Does something to a game, and once more when a move took its number in the log first, or when the game had to be
-/// ended on time before.
+/// ended on time before. Announces what was done.
 async fn unless_overtaken(
     db: &PgPool,
+    events: &Events,
     now: Timestamp,
     id: GameId,
     act: impl AsyncFn() -> Result<Game, ActError>,
@@ -354,9 +393,13 @@ async fn unless_overtaken(
         match act().await {
             Err(ActError::Database(err)) if db::violates(&err, "game_event_pkey") => {}
             Err(ActError::TimeUp(_)) => {
-                flags::flag(db, now, id).await?;
+                flags::flag(db, events, now, id).await?;
             }
-            outcome => return outcome,
+            Err(refusal) => return Err(refusal),
+            Ok(game) => {
+                announce(events, &game);
+                return Ok(game);
+            }
         }
     }
     Err(ActError::Busy)
@@ -393,12 +436,13 @@ pub enum DrawIntent {
 /// Why it was not done.
 pub async fn offer_draw(
     db: &PgPool,
+    events: &Events,
     now: Timestamp,
     player: PlayerId,
     id: GameId,
     intent: DrawIntent,
 ) -> Result<Game, ActError> {
-    unless_overtaken(db, now, id, async || {
+    unless_overtaken(db, events, now, id, async || {
         let mut tx = db.begin().await?;
         let (mut game, role) = hold(&mut tx, now, player, id).await?;
         if let Some((Ending::DrawAgreed, _)) = game.ended {
@@ -439,11 +483,12 @@ pub async fn offer_draw(
 /// Why it was not done.
 pub async fn clear_draw_offer(
     db: &PgPool,
+    events: &Events,
     now: Timestamp,
     player: PlayerId,
     id: GameId,
 ) -> Result<Game, ActError> {
-    unless_overtaken(db, now, id, async || {
+    unless_overtaken(db, events, now, id, async || {
         let mut tx = db.begin().await?;
         let (mut game, role) = hold(&mut tx, now, player, id).await?;
         if let Some((ending, _)) = game.ended {
@@ -464,8 +509,14 @@ pub async fn clear_draw_offer(
 /// # Errors
 ///
 /// Why it was not done.
-pub async fn resign(db: &PgPool, now: Timestamp, player: PlayerId, id: GameId) -> Result<Game, ActError> {
-    unless_overtaken(db, now, id, async || {
+pub async fn resign(
+    db: &PgPool,
+    events: &Events,
+    now: Timestamp,
+    player: PlayerId,
+    id: GameId,
+) -> Result<Game, ActError> {
+    unless_overtaken(db, events, now, id, async || {
         let mut tx = db.begin().await?;
         let (mut game, role) = hold(&mut tx, now, player, id).await?;
         match game.ended {
@@ -484,10 +535,15 @@ pub async fn resign(db: &PgPool, now: Timestamp, player: PlayerId, id: GameId) -
 /// # Errors
 ///
 /// When the database fails; the games before that are resigned.
-pub async fn resign_all(db: &PgPool, now: Timestamp, player: PlayerId) -> Result<(), sqlx::Error> {
+pub async fn resign_all(
+    db: &PgPool,
+    events: &Events,
+    now: Timestamp,
+    player: PlayerId,
+) -> Result<(), sqlx::Error> {
     for id in store::ongoing_of(db, player).await? {
         // Whatever else stands in the way: the game has ended meanwhile.
-        if let Err(ActError::Database(err)) = resign(db, now, player, id).await {
+        if let Err(ActError::Database(err)) = resign(db, events, now, player, id).await {
             return Err(err);
         }
     }
@@ -499,8 +555,14 @@ pub async fn resign_all(db: &PgPool, now: Timestamp, player: PlayerId) -> Result
 /// # Errors
 ///
 /// Why it was not done.
-pub async fn abort(db: &PgPool, now: Timestamp, player: PlayerId, id: GameId) -> Result<Game, ActError> {
-    unless_overtaken(db, now, id, async || {
+pub async fn abort(
+    db: &PgPool,
+    events: &Events,
+    now: Timestamp,
+    player: PlayerId,
+    id: GameId,
+) -> Result<Game, ActError> {
+    unless_overtaken(db, events, now, id, async || {
         let mut tx = db.begin().await?;
         let (mut game, role) = hold(&mut tx, now, player, id).await?;
         match game.ended {
@@ -523,7 +585,6 @@ async fn call_off(
     now: Timestamp,
 ) -> Result<(), sqlx::Error> {
     let no_show = game.clock.fallen(now).is_some();
-    end(tx, game, Ending::Aborted, Some(because_of), now).await?;
     if let (true, Some(pool)) = (game.rated, &game.pool) {
         store::insert_abort(tx, game.id, game.seats[because_of].player, pool, no_show, now).await?;
         let mut ordered = Role::ALL;
@@ -532,7 +593,7 @@ async fn call_off(
             store::uncount_role(tx, game.seats[role].player, pool, role, game.id).await?;
         }
     }
-    Ok(())
+    end(tx, game, Ending::Aborted, Some(because_of), now).await
 }
 
 /// What a new game is made from, beside what led to it: its id and its seed.
@@ -552,12 +613,13 @@ pub struct Fresh {
 /// Why it was not done.
 pub async fn offer_rematch(
     db: &PgPool,
+    events: &Events,
     now: Timestamp,
     player: PlayerId,
     id: GameId,
     fresh: Fresh,
 ) -> Result<Game, ActError> {
-    unless_overtaken(db, now, id, async || {
+    unless_overtaken(db, events, now, id, async || {
         let mut tx = db.begin().await?;
         let (mut game, role) = hold(&mut tx, now, player, id).await?;
         if game.is_ongoing() {
@@ -578,7 +640,7 @@ pub async fn offer_rematch(
         if game.rematch_wanted[role.other()] {
             kind = "rematch_accepted";
         }
-        let mut data = None;
+        let (mut data, mut told) = (None, Vec::new());
         if game.rematch_wanted[role.other()] {
             let seats = game.seats.as_ref().map(|seat| seat.player);
             let levels = game.seats.as_ref().map(Seat::computer_player);
@@ -596,10 +658,12 @@ pub async fn offer_rematch(
             };
             game.rematch = Some(create(&mut tx, &new, now).await?);
             data = Some(serde_json::json!({ "game": fresh.id }));
+            told = new.told();
         }
         store::append_event(&mut tx, &mut game, Happening { kind, role: Some(by) }, data.as_ref(), now)
             .await?;
         store::update(&mut tx, &game).await?;
+        player_log::tell(&mut tx, &told, now).await?;
         tx.commit().await?;
         Ok(game)
     })
@@ -613,11 +677,12 @@ pub async fn offer_rematch(
 /// When the rematch has begun, or why else it was not done.
 pub async fn withdraw_rematch(
     db: &PgPool,
+    events: &Events,
     now: Timestamp,
     player: PlayerId,
     id: GameId,
 ) -> Result<Game, ActError> {
-    unless_overtaken(db, now, id, async || {
+    unless_overtaken(db, events, now, id, async || {
         let mut tx = db.begin().await?;
         let (mut game, role) = hold(&mut tx, now, player, id).await?;
         if game.is_ongoing() {

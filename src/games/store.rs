@@ -6,7 +6,7 @@ use sqlx::{PgConnection, PgExecutor, types::Json};
 use uuid::Uuid;
 
 use super::{
-    ClockSetting, Ending, Game, GameClock, NewGame,
+    ClockSetting, Ending, Game, GameClock, LogEntry, NewGame,
     analysis::{Accuracy, PlayerAccuracy},
     clock::Tick,
     fair_play::Record,
@@ -231,25 +231,42 @@ pub async fn lock(tx: &mut PgConnection, id: GameId) -> Result<Option<Game>, sql
     find(tx, id).await
 }
 
-/// Appends the last move of a game to its log, unless something else took its number: one statement, which decides
-/// between all who try at once. Answers whether it did.
+/// Appends the last move of a game to its log, unless something else took its number, and tells the opponent that it
+/// is their turn, unless the game is over: one statement, which decides between all who try at once. Answers whether
+/// it did.
 pub async fn append_move(db: impl PgExecutor<'_>, game: &Game) -> Result<bool, sqlx::Error> {
-    let appended = sqlx::query!(
+    let next = game.play.turn();
+    sqlx::query_scalar!(
         r#"
-        insert into game_event (game_id, number, kind, at, role, ply, move)
-        values ($1, $2, 'move', $3, $4::text::game_role, $5, $6)
-        on conflict do nothing
+        with played as (
+            insert into game_event (game_id, number, kind, at, role, ply, move)
+            values ($1, $2, 'move', $3, $4::text::game_role, $5, $6)
+            on conflict do nothing
+            returning game_id, at, ply
+        ),
+        counted as (
+            insert into player_log as log (player_id, last_number)
+            select $7, 1 from played where $7::uuid is not null
+            on conflict on constraint player_log_pkey do update set last_number = log.last_number + 1
+            returning player_id, last_number
+        ),
+        told as (
+            insert into player_event (player_id, number, kind, at, data)
+            select player_id, last_number, 'your_turn', at, jsonb_build_object('game', game_id, 'ply', ply)
+            from played, counted
+        )
+        select exists (select from played) as "played!"
         "#,
         game.id.0,
         game.last_event,
         game.last_at,
-        game.play.turn().other().to_string(),
+        next.other().to_string(),
         i16::try_from(game.ply()).unwrap_or(i16::MAX),
         game.moves.last().map_or("", String::as_str),
+        game.told_of_turn().map(|player| player.0),
     )
-    .execute(db)
-    .await?;
-    Ok(appended.rows_affected() == 1)
+    .fetch_one(db)
+    .await
 }
 
 /// Something that happened in a game, other than a move.
@@ -681,6 +698,36 @@ pub async fn look_again(
     .execute(tx)
     .await?;
     Ok(())
+}
+
+/// What happened in a game after a number of its log.
+pub async fn entries(db: impl PgExecutor<'_>, id: GameId, after: i32) -> Result<Vec<LogEntry>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"
+        select number, kind::text as "kind!", at, role::text as role, ply, move, data
+        from game_event
+        where game_id = $1 and number > $2
+        order by number
+        "#,
+        id.0,
+        after,
+    )
+    .fetch_all(db)
+    .await?;
+    rows.into_iter()
+        .map(|row| {
+            let role = row.role.map(|role| role.parse::<Role>()).transpose();
+            Ok(LogEntry {
+                number: row.number,
+                kind: row.kind,
+                at: row.at,
+                role: role.map_err(|err| inconsistent(id, err))?,
+                ply: row.ply.and_then(|ply| u16::try_from(ply).ok()),
+                text: row.r#move,
+                data: row.data,
+            })
+        })
+        .collect()
 }
 
 /// One move with when it was played.

@@ -27,6 +27,7 @@ use crate::{
         password::HashError,
     },
     dice::roll,
+    events::Events,
     games,
     ids::{PlayerId, SessionId},
     wall_clock::WallClock,
@@ -434,12 +435,13 @@ async fn close_account(
     request: HttpRequest,
     body: Json<CloseAccountRequest>,
     db: Data<PgPool>,
+    events: Data<Events>,
     clock: Data<WallClock>,
     accounts: Data<Accounts>,
 ) -> Result<HttpResponse, ApiError> {
     let (password, now) = (body.into_inner().password, clock.now());
     accounts.close_account(&db, now, &client_address(&request), caller.0, password).await?;
-    games::resign_all(&db, now, caller.0.player).await?;
+    games::resign_all(&db, &events, now, caller.0.player).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 

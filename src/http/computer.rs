@@ -20,6 +20,7 @@ use super::{
 };
 use crate::{
     dice::roll,
+    events::Events,
     games::{
         ClockSetting,
         computer::{self, BeginError, ComputerPlayer, NewComputerGame},
@@ -118,10 +119,12 @@ async fn create_game(
     db: Data<PgPool>,
     clock: Data<WallClock>,
     computer: Data<ComputerPlayer>,
+    events: Data<Events>,
 ) -> Result<HttpResponse, ApiError> {
     let now = clock.now();
     let wanted = body.read(&request)?;
-    let game = computer::begin(&db, caller.0.player, &wanted, now, GameId::new(now, roll()), roll()).await?;
+    let id = GameId::new(now, roll());
+    let game = computer::begin(&db, caller.0.player, &events, &wanted, now, id, roll()).await?;
     computer.look_at(&game);
     Ok(HttpResponse::Created()
         .insert_header((LOCATION, format!("/v1/games/{}", game.id)))

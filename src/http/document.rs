@@ -69,6 +69,10 @@ uses up the budget for moves. Beyond it comes 429 with `Retry-After`.
 **Lists.** `{\"items\": […], \"next\": …}`: `next` is null at the end, and otherwise the `cursor` of the next page, \
 which the header `Link: <…>; rel=\"next\"` leads to as well. `limit` is 1 to 200, 50 if nobody says otherwise.
 
+**Watching.** `GET /v1/games/{id}/events` and `GET /v1/me/events` stream what happens, each event with a number; a \
+client that comes back says the last one it has and misses nothing. The same paths with \
+`Accept: application/json` are long polls over the same numbers.
+
 **Polling.** What clients poll has an `ETag`; send it back as `If-None-Match` and an unchanged thing is answered \
 with 304 and no body; time that passes on a clock changes nothing. `HEAD` works wherever `GET` does. Every path may be called from any web page (CORS).";
 
@@ -81,6 +85,7 @@ const TAGS: &[(&str, &str)] = &[
     ),
     ("Games", "Playing, ending and reading games."),
     ("Analysis", "What positions and finished games are worth, exactly: both games are solved."),
+    ("Watching", "What happens, as it happens: streams of numbered events, and polls over the same numbers."),
     ("Players", "Profiles, ratings and their history, statistics, leaderboards."),
     ("Operations", "Running the service, and reading about it."),
 ];

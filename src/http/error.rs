@@ -119,6 +119,9 @@ catalogue! {
     TOO_MANY_REQUESTS = 429 "too-many-requests", "Too many requests",
         "Wait 'retry_after_ms' and ask again. The RateLimit-Policy header tells the budget of this class of \
          request.";
+    TOO_MANY_STREAMS = 429 "too-many-streams", "Too many streams are open",
+        "An account, and an address without a token, may have so many streams and waiting polls open at once. Close \
+         one, or wait until the server notices that one is gone.";
     INTERNAL = 500 "internal", "Something went wrong here",
         "It is not your fault. It was logged under the request's id, which is in 'instance'.";
     UNAVAILABLE = 503 "unavailable", "Not available just now",

@@ -4,7 +4,7 @@ use std::{panic::AssertUnwindSafe, time::Instant};
 
 use actix_web::{
     Error, HttpMessage, HttpResponse, ResponseError,
-    body::{BoxBody, MessageBody},
+    body::{BodySize, BoxBody, MessageBody},
     dev::{ServiceRequest, ServiceResponse},
     http::{
         Method, StatusCode,
@@ -62,6 +62,10 @@ pub async fn finish(
         }
         None => response,
     };
+    // A stream that nobody will read is not begun.
+    if asked == Method::HEAD && matches!(response.response().body().size(), BodySize::Stream) {
+        response = response.map_body(|_, _| BoxBody::new(()));
+    }
     if let Ok(id) = HeaderValue::from_str(&request_id) {
         response.headers_mut().insert(HeaderName::from_static("x-request-id"), id);
     }

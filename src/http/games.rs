@@ -21,6 +21,7 @@ use super::{
 use crate::{
     accounts,
     dice::roll,
+    events::Events,
     games::{
         self, ActError, DrawIntent, Ending, Fresh, Game, HotGames, Mover, PlayMoveError, PlyRefusal,
         computer::ComputerPlayer,
@@ -136,10 +137,11 @@ async fn show_game(
     request: HttpRequest,
     id: Path<GameId>,
     db: Data<PgPool>,
+    events: Data<Events>,
     clock: Data<WallClock>,
 ) -> Result<HttpResponse, ApiError> {
     let now = clock.now();
-    let game = games::find(&db, now, *id).await?.ok_or_else(no_such_game)?;
+    let game = games::find(&db, &events, now, *id).await?.ok_or_else(no_such_game)?;
     let closed = game.seats.iter().filter(|(_, seat)| seat.username.is_none()).count();
     let etag = format!("\"{}-{closed}-{}\"", game.last_event, u8::from(game.rating_changes.is_some()));
     if query::has_etag(&request, &etag) {
@@ -183,12 +185,13 @@ async fn play_move(
     db: Data<PgPool>,
     hot: Data<HotGames>,
     computer: Data<ComputerPlayer>,
+    events: Data<Events>,
     clock: Data<WallClock>,
 ) -> Result<HttpResponse, ApiError> {
     let now = clock.now();
     let (id, ply) = path.into_inner();
-    let played =
-        games::play_move(&db, &hot, now, Mover::Player(caller.0.player), id, ply, &body.text).await?;
+    let mover = Mover::Player(caller.0.player);
+    let played = games::play_move(&db, &hot, &events, now, mover, id, ply, &body.text).await?;
     computer.look_at(&played.game);
     let mut response = if played.is_new { HttpResponse::Created() } else { HttpResponse::Ok() };
     Ok(response.json(GameView::of(&played.game, now)))
@@ -221,11 +224,12 @@ async fn offer_draw(
     query: Query<DrawOfferQuery>,
     db: Data<PgPool>,
     computer: Data<ComputerPlayer>,
+    events: Data<Events>,
     clock: Data<WallClock>,
 ) -> Result<Json<GameView>, ApiError> {
     let now = clock.now();
     let intent = if query.accept_only { DrawIntent::AcceptOnly } else { DrawIntent::OfferOrAccept };
-    let game = games::offer_draw(&db, now, caller.0.player, *id, intent).await?;
+    let game = games::offer_draw(&db, &events, now, caller.0.player, *id, intent).await?;
     computer.look_at(&game);
     Ok(Json(GameView::of(&game, now)))
 }
@@ -245,10 +249,11 @@ async fn clear_draw_offer(
     caller: Caller,
     id: Path<GameId>,
     db: Data<PgPool>,
+    events: Data<Events>,
     clock: Data<WallClock>,
 ) -> Result<Json<GameView>, ApiError> {
     let now = clock.now();
-    let game = games::clear_draw_offer(&db, now, caller.0.player, *id).await?;
+    let game = games::clear_draw_offer(&db, &events, now, caller.0.player, *id).await?;
     Ok(Json(GameView::of(&game, now)))
 }
 
@@ -267,10 +272,11 @@ async fn resign(
     caller: Caller,
     id: Path<GameId>,
     db: Data<PgPool>,
+    events: Data<Events>,
     clock: Data<WallClock>,
 ) -> Result<Json<GameView>, ApiError> {
     let now = clock.now();
-    let game = games::resign(&db, now, caller.0.player, *id).await?;
+    let game = games::resign(&db, &events, now, caller.0.player, *id).await?;
     Ok(Json(GameView::of(&game, now)))
 }
 
@@ -290,10 +296,11 @@ async fn abort(
     caller: Caller,
     id: Path<GameId>,
     db: Data<PgPool>,
+    events: Data<Events>,
     clock: Data<WallClock>,
 ) -> Result<Json<GameView>, ApiError> {
     let now = clock.now();
-    let game = games::abort(&db, now, caller.0.player, *id).await?;
+    let game = games::abort(&db, &events, now, caller.0.player, *id).await?;
     Ok(Json(GameView::of(&game, now)))
 }
 
@@ -314,11 +321,12 @@ async fn offer_rematch(
     id: Path<GameId>,
     db: Data<PgPool>,
     computer: Data<ComputerPlayer>,
+    events: Data<Events>,
     clock: Data<WallClock>,
 ) -> Result<Json<GameView>, ApiError> {
     let now = clock.now();
     let fresh = Fresh { id: GameId::new(now, roll()), seed: roll() };
-    let game = games::offer_rematch(&db, now, caller.0.player, *id, fresh).await?;
+    let game = games::offer_rematch(&db, &events, now, caller.0.player, *id, fresh).await?;
     computer.look_at(&game);
     Ok(Json(GameView::of(&game, now)))
 }
@@ -336,10 +344,11 @@ async fn withdraw_rematch(
     caller: Caller,
     id: Path<GameId>,
     db: Data<PgPool>,
+    events: Data<Events>,
     clock: Data<WallClock>,
 ) -> Result<Json<GameView>, ApiError> {
     let now = clock.now();
-    let game = games::withdraw_rematch(&db, now, caller.0.player, *id).await?;
+    let game = games::withdraw_rematch(&db, &events, now, caller.0.player, *id).await?;
     Ok(Json(GameView::of(&game, now)))
 }
 
@@ -375,9 +384,10 @@ struct MoveView {
 async fn list_moves(
     id: Path<GameId>,
     db: Data<PgPool>,
+    events: Data<Events>,
     clock: Data<WallClock>,
 ) -> Result<Json<List<MoveView>>, ApiError> {
-    let game = games::find(&db, clock.now(), *id).await?.ok_or_else(no_such_game)?;
+    let game = games::find(&db, &events, clock.now(), *id).await?.ok_or_else(no_such_game)?;
     let rows = games::moves(&db, &game).await?;
     let view = |row: games::MoveRow| MoveView {
         ply: row.ply,
@@ -407,10 +417,11 @@ async fn export_game(
     request: HttpRequest,
     id: Path<GameId>,
     db: Data<PgPool>,
+    events: Data<Events>,
     clock: Data<WallClock>,
 ) -> Result<HttpResponse, ApiError> {
     let now = clock.now();
-    let game = games::find(&db, now, *id).await?.ok_or_else(no_such_game)?;
+    let game = games::find(&db, &events, now, *id).await?.ok_or_else(no_such_game)?;
     if query::accepts(&request, "text/plain") {
         Ok(HttpResponse::Ok().content_type("text/plain; charset=utf-8").body(as_text(&game)))
     } else {

@@ -22,6 +22,7 @@ use super::{
 use crate::{
     accounts,
     dice::roll,
+    events::Events,
     games::{self, ClockSetting, house_rules},
     ids::{ChallengeId, GameId, PlayerId},
     lobby::{
@@ -129,10 +130,10 @@ fn no_such_pool() -> ApiError {
 }
 
 /// What became of a ticket.
-#[derive(Serialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = TicketStatus)]
-enum TicketStatusName {
+pub enum TicketStatusName {
     /// You wait.
     Queued,
     /// You have an opponent, and a game.
@@ -144,9 +145,9 @@ enum TicketStatusName {
 }
 
 /// Your last ticket in a pool.
-#[derive(Serialize, ToSchema)]
+#[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Ticket)]
-struct TicketView {
+pub struct TicketView {
     /// The pool.
     #[schema(example = "hare-and-hounds")]
     pool: String,
@@ -217,10 +218,12 @@ async fn join_pool(
     caller: Caller,
     pool: Path<String>,
     db: Data<PgPool>,
+    events: Data<Events>,
     clock: Data<WallClock>,
     matchmaker: Data<Matchmaker>,
 ) -> Result<HttpResponse, ApiError> {
-    let joined = tickets::join(&db, &matchmaker, caller.0.player, &pool, clock.now(), roll()).await?;
+    let joined =
+        tickets::join(&db, &events, &matchmaker, caller.0.player, &pool, clock.now(), roll()).await?;
     Ok(match joined {
         Joined::Now(ticket) => HttpResponse::Created().json(TicketView::from(ticket)),
         Joined::Already(ticket) => HttpResponse::Ok().json(TicketView::from(ticket)),
@@ -285,9 +288,10 @@ async fn leave_pool(
     caller: Caller,
     pool: Path<String>,
     db: Data<PgPool>,
+    events: Data<Events>,
     clock: Data<WallClock>,
 ) -> Result<Json<TicketView>, ApiError> {
-    let ticket = tickets::leave(&db, caller.0.player, &pool, clock.now()).await?;
+    let ticket = tickets::leave(&db, &events, caller.0.player, &pool, clock.now()).await?;
     Ok(Json(ticket.ok_or_else(no_ticket)?.into()))
 }
 
@@ -349,10 +353,10 @@ async fn player_of(db: &PgPool, name: &str) -> Result<PlayerId, ApiError> {
 }
 
 /// What became of a challenge.
-#[derive(Serialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = ChallengeStatus)]
-enum ChallengeStatusName {
+pub enum ChallengeStatusName {
     /// It can be accepted.
     Open,
     /// There is a game.
@@ -366,9 +370,9 @@ enum ChallengeStatusName {
 }
 
 /// A challenge.
-#[derive(Serialize, ToSchema)]
+#[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Challenge)]
-struct ChallengeView {
+pub struct ChallengeView {
     /// Its id.
     id: ChallengeId,
     status: ChallengeStatusName,
@@ -407,7 +411,8 @@ struct ChallengeView {
 }
 
 impl ChallengeView {
-    fn of(challenge: Challenge, url: &PublicUrl) -> ChallengeView {
+    /// A challenge, with the link under which others find it.
+    pub fn of(challenge: Challenge, url: &PublicUrl) -> ChallengeView {
         let (status, game) = match challenge.status {
             ChallengeStatus::Open => (ChallengeStatusName::Open, None),
             ChallengeStatus::Accepted(game) => (ChallengeStatusName::Accepted, Some(game)),
@@ -459,13 +464,15 @@ async fn create_challenge(
     request: HttpRequest,
     body: Json<ChallengeRequest>,
     db: Data<PgPool>,
+    events: Data<Events>,
     clock: Data<WallClock>,
     url: Data<PublicUrl>,
 ) -> Result<HttpResponse, ApiError> {
     let now = clock.now();
     let repeatable = body.repeatable(&request)?;
     let new = body.read(&db).await?;
-    let made = challenges::challenge(&db, caller.0.player, &new, repeatable.as_ref(), now, roll()).await;
+    let made =
+        challenges::challenge(&db, &events, caller.0.player, &new, repeatable.as_ref(), now, roll()).await;
     let made = made.map_err(|err| not_made(err, now))?;
     let location = (LOCATION, format!("/v1/challenges/{}", made.id));
     Ok(HttpResponse::Created().insert_header(location).json(ChallengeView::of(made, &url)))
@@ -572,15 +579,16 @@ async fn accept_challenge(
     caller: Caller,
     id: Path<ChallengeId>,
     db: Data<PgPool>,
+    events: Data<Events>,
     clock: Data<WallClock>,
 ) -> Result<HttpResponse, ApiError> {
     let now = clock.now();
-    let accepted = challenges::accept(&db, caller.0.player, *id, now, roll(), roll()).await?;
+    let accepted = challenges::accept(&db, &events, caller.0.player, *id, now, roll(), roll()).await?;
     let (mut response, game) = match accepted {
         Accepted::Now(game) => (HttpResponse::Created(), game),
         Accepted::Already(game) => (HttpResponse::Ok(), game),
     };
-    let game = games::find(&db, now, game)
+    let game = games::find(&db, &events, now, game)
         .await?
         .ok_or_else(|| ApiError::internal("an accepted challenge has no game"))?;
     Ok(response.insert_header((LOCATION, format!("/v1/games/{}", game.id))).json(GameView::of(&game, now)))
@@ -622,10 +630,11 @@ async fn decline_challenge(
     caller: Caller,
     id: Path<ChallengeId>,
     db: Data<PgPool>,
+    events: Data<Events>,
     clock: Data<WallClock>,
     url: Data<PublicUrl>,
 ) -> Result<Json<ChallengeView>, ApiError> {
-    let challenge = challenges::decline(&db, caller.0.player, *id, clock.now()).await?;
+    let challenge = challenges::decline(&db, &events, caller.0.player, *id, clock.now()).await?;
     Ok(Json(ChallengeView::of(challenge, &url)))
 }
 
@@ -644,9 +653,10 @@ async fn withdraw_challenge(
     caller: Caller,
     id: Path<ChallengeId>,
     db: Data<PgPool>,
+    events: Data<Events>,
     clock: Data<WallClock>,
     url: Data<PublicUrl>,
 ) -> Result<Json<ChallengeView>, ApiError> {
-    let challenge = challenges::withdraw(&db, caller.0.player, *id, clock.now()).await?;
+    let challenge = challenges::withdraw(&db, &events, caller.0.player, *id, clock.now()).await?;
     Ok(Json(ChallengeView::of(challenge, &url)))
 }

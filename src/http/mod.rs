@@ -12,6 +12,7 @@ pub mod error;
 pub mod finish;
 pub mod games;
 pub mod limits;
+pub mod live;
 pub mod lobby;
 pub mod operations;
 pub mod players;
@@ -43,6 +44,7 @@ pub fn routes(config: &mut ServiceConfig) {
         .configure(games::routes)
         .configure(computer::routes)
         .configure(analysis::routes)
+        .configure(live::routes)
         .configure(players::routes)
         .configure(operations::routes);
 }

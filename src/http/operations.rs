@@ -22,7 +22,7 @@ use super::{
     error::{self, ApiError, Problem},
     query::{self, List},
 };
-use crate::db;
+use crate::{db, events::Events};
 
 /// How long the database may take to answer before the service is called unready.
 const READY_WITHIN: Duration = Duration::from_secs(1);
@@ -58,6 +58,12 @@ pub fn recorder() -> &'static PrometheusHandle {
     RECORDER.get_or_init(|| {
         let recorder = PrometheusBuilder::new()
             .set_buckets_for_metric(Matcher::Full("leveret_request_seconds".to_owned()), BUCKETS)
+            .and_then(|builder| {
+                builder.set_buckets_for_metric(
+                    Matcher::Full("leveret_event_delivery_seconds".to_owned()),
+                    BUCKETS,
+                )
+            })
             .expect("there are buckets")
             .build_recorder();
         let handle = recorder.handle();
@@ -70,6 +76,20 @@ pub fn recorder() -> &'static PrometheusHandle {
             metrics::Unit::Seconds,
             "How long requests took, by method, route and status"
         );
+        metrics::describe_histogram!(
+            "leveret_event_delivery_seconds",
+            metrics::Unit::Seconds,
+            "How old events were when they were handed to a stream"
+        );
+        metrics::describe_gauge!("leveret_streams_open", "Streams and waiting polls");
+        metrics::describe_counter!(
+            "leveret_streams_cut_total",
+            "Streams whose reader took nothing for too long"
+        );
+        metrics::describe_counter!("leveret_events_sent_total", "Events handed to streams and polls");
+        metrics::describe_counter!("leveret_notices_sent_total", "Notices to other processes");
+        metrics::describe_counter!("leveret_notices_received_total", "Notices of other processes");
+        metrics::describe_counter!("leveret_bus_reconnects_total", "How often the bus was lost");
         metrics::describe_gauge!("leveret_db_connections", "Connections to the database, by state");
         handle
     })
@@ -101,7 +121,8 @@ async fn healthz() -> HttpResponse {
 
 /// Can it serve?
 ///
-/// Whether the database answers within a second and has all migrations that this program needs.
+/// Whether the database answers within a second and has all migrations that this program needs, and whether the bus
+/// between the processes answers.
 #[utoipa::path(
     operation_id = "readyz",
     tag = "Operations",
@@ -109,13 +130,16 @@ async fn healthz() -> HttpResponse {
     security(()),
 )]
 #[get("/readyz")]
-async fn readyz(db: Data<PgPool>) -> Result<HttpResponse, ApiError> {
+async fn readyz(db: Data<PgPool>, events: Data<Events>) -> Result<HttpResponse, ApiError> {
     let missing = match tokio::time::timeout(READY_WITHIN, missing_migrations(&db)).await {
         Ok(missing) => missing.map_err(not_ready)?,
         Err(_) => return Err(not_ready("the database does not answer within a second")),
     };
     if missing > 0 {
         return Err(not_ready(format!("{missing} migrations are missing; run 'leveret migrate'")));
+    }
+    if !events.outbox().bus_answers() {
+        return Err(not_ready("the bus between the processes does not answer"));
     }
     Ok(HttpResponse::Ok().insert_header((CACHE_CONTROL, "no-store")).json(OK))
 }

@@ -18,6 +18,10 @@ use super::{
     tickets,
 };
 use crate::{
+    events::{
+        Events, Topic,
+        player_log::{self, Told},
+    },
     games::{self, ClockSetting, CreateError, NewGame, house_rules},
     ids::{ChallengeId, GameId, PlayerId},
     rules::{ByRole, Role, Rules},
@@ -122,6 +126,16 @@ pub struct Challenge {
 }
 
 impl Challenge {
+    /// Tells those whom it concerns what became of it: the challenger, whom it was sent to, and who accepted it.
+    fn told(&self, accepter: Option<PlayerId>, status: ChallengeStatus) -> Vec<Told> {
+        let game = match status {
+            ChallengeStatus::Accepted(game) => Some(game),
+            _ => None,
+        };
+        let concerned = [Some(self.challenger), self.opponent.or(accepter)].into_iter().flatten();
+        concerned.map(|player| Told::challenge(player, self.id, &status.to_string(), game)).collect()
+    }
+
     fn may_be_seen_by(&self, player: Option<PlayerId>) -> bool {
         self.opponent.is_none() || player.is_some_and(|me| me == self.challenger || self.opponent == Some(me))
     }
@@ -290,6 +304,7 @@ impl ChallengeRow {
 /// Why there is no such challenge.
 pub async fn challenge(
     db: &PgPool,
+    events: &Events,
     challenger: PlayerId,
     new: &NewChallenge,
     repeatable: Option<&Repeatable>,
@@ -314,7 +329,10 @@ pub async fn challenge(
     let id = ChallengeId::new(now, random);
     insert(&mut tx, id, challenger, new, pool.as_deref(), repeatable, now).await?;
     let made = read(&mut tx, id, now).await?.ok_or(sqlx::Error::RowNotFound)?;
+    let told = made.told(None, ChallengeStatus::Open);
+    player_log::tell(&mut tx, &told, now).await?;
     tx.commit().await?;
+    announce(events, &told);
     tracing::info!(challenge = %id, %challenger, rated = new.rated, direct = new.opponent.is_some(), "challenged");
     Ok(made)
 }
@@ -377,6 +395,40 @@ pub async fn list(
     limit: i64,
     now: Timestamp,
 ) -> Result<Vec<Challenge>, sqlx::Error> {
+    read_open(db, caller, Whose::Anyones, before, limit, now).await
+}
+
+/// Up to `limit` challenges from and to a player that can be accepted, the newest first.
+///
+/// # Errors
+///
+/// When the database fails.
+pub async fn list_own(
+    db: &PgPool,
+    player: PlayerId,
+    limit: i64,
+    now: Timestamp,
+) -> Result<Vec<Challenge>, sqlx::Error> {
+    read_open(db, Some(player), Whose::Own, None, limit, now).await
+}
+
+/// Which open challenges are wanted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Whose {
+    /// Those to anyone, and one's own.
+    Anyones,
+    /// Those from and to the caller.
+    Own,
+}
+
+async fn read_open(
+    db: &PgPool,
+    caller: Option<PlayerId>,
+    whose: Whose,
+    before: Option<ChallengeId>,
+    limit: i64,
+    now: Timestamp,
+) -> Result<Vec<Challenge>, sqlx::Error> {
     let rows = sqlx::query_as!(
         ChallengeRow,
         r#"
@@ -403,7 +455,7 @@ pub async fn list(
         left join player opponent on opponent.player_id = opponent_id
         where status = 'open'
             and expires_at > $3
-            and (opponent_id is null or challenger_id = $1 or opponent_id = $1)
+            and ((opponent_id is null and $5) or challenger_id = $1 or opponent_id = $1)
             and challenger.closed_at is null
             and challenger.banned_at is null
             and ($2::uuid is null or challenge_id < $2)
@@ -413,7 +465,8 @@ pub async fn list(
         caller.map(|player| player.0),
         before.map(|id| id.0),
         now,
-        limit
+        limit,
+        whose == Whose::Anyones
     )
     .fetch_all(db)
     .await?;
@@ -427,6 +480,7 @@ pub async fn list(
 /// Why there is no game.
 pub async fn accept(
     db: &PgPool,
+    events: &Events,
     player: PlayerId,
     id: ChallengeId,
     now: Timestamp,
@@ -446,8 +500,9 @@ pub async fn accept(
     {
         return Err(AnswerError::PoolClosed(pool.clone()));
     }
+    let mut told = challenge.told(Some(player), ChallengeStatus::Accepted(game));
     if challenge.rated && challenge.clock.is_real_time() {
-        tickets::cancel_real_time(&mut tx, &[challenge.challenger, player], now).await?;
+        told.extend(tickets::cancel_real_time(&mut tx, &[challenge.challenger, player], now).await?);
     }
     let new = NewGame {
         id: game,
@@ -462,7 +517,12 @@ pub async fn accept(
         rematch_of: None,
     };
     match games::create(&mut tx, &new, now).await {
-        Ok(_) => tx.commit().await?,
+        Ok(_) => {
+            told.extend(new.told());
+            player_log::tell(&mut tx, &told, now).await?;
+            tx.commit().await?;
+            announce(events, &told);
+        }
         Err(CreateError::AlreadyPlaying(busy)) => {
             tx.rollback().await?;
             let other = games::live_game_of(&mut conn, busy).await?;
@@ -493,6 +553,11 @@ async fn accepted_before(
         ChallengeStatus::Accepted(game) if plays(db, player, game).await? => Ok(Accepted::Already(game)),
         status => Err(AnswerError::Over(status)),
     }
+}
+
+/// Says that these were told something.
+fn announce(events: &Events, told: &[Told]) {
+    events.announce(told.iter().map(|told| Topic::Player(told.player)));
 }
 
 /// Who plays which role. In a rated game that is decided as it is in a pool, by the very same function.
@@ -551,12 +616,14 @@ async fn due(tx: &mut PgConnection, player: PlayerId, pool: &str) -> Result<Cand
 /// Why it was not declined.
 pub async fn decline(
     db: &PgPool,
+    events: &Events,
     player: PlayerId,
     id: ChallengeId,
     now: Timestamp,
 ) -> Result<Challenge, AnswerError> {
     let mut conn = db.acquire().await?;
-    sqlx::query!(
+    let mut tx = conn.begin().await?;
+    let changed = sqlx::query!(
         "
         update challenge
         set status = 'declined', ended_at = $3
@@ -566,9 +633,15 @@ pub async fn decline(
         player.0,
         now
     )
-    .execute(&mut *conn)
+    .execute(&mut *tx)
     .await?;
-    let challenge = known(&mut conn, id, player, now).await?;
+    let challenge = known(&mut tx, id, player, now).await?;
+    if changed.rows_affected() == 1 {
+        let told = challenge.told(None, ChallengeStatus::Declined);
+        player_log::tell(&mut tx, &told, now).await?;
+        tx.commit().await?;
+        announce(events, &told);
+    }
     if challenge.opponent != Some(player) {
         return Err(AnswerError::NotYours("only the player it was sent to can decline a challenge"));
     }
@@ -585,12 +658,14 @@ pub async fn decline(
 /// Why it was not withdrawn: above all, because it was accepted before.
 pub async fn withdraw(
     db: &PgPool,
+    events: &Events,
     player: PlayerId,
     id: ChallengeId,
     now: Timestamp,
 ) -> Result<Challenge, AnswerError> {
     let mut conn = db.acquire().await?;
-    sqlx::query!(
+    let mut tx = conn.begin().await?;
+    let changed = sqlx::query!(
         "
         update challenge
         set status = 'withdrawn', ended_at = $3
@@ -600,9 +675,15 @@ pub async fn withdraw(
         player.0,
         now
     )
-    .execute(&mut *conn)
+    .execute(&mut *tx)
     .await?;
-    let challenge = known(&mut conn, id, player, now).await?;
+    let challenge = known(&mut tx, id, player, now).await?;
+    if changed.rows_affected() == 1 {
+        let told = challenge.told(None, ChallengeStatus::Withdrawn);
+        player_log::tell(&mut tx, &told, now).await?;
+        tx.commit().await?;
+        announce(events, &told);
+    }
     if challenge.challenger != player {
         return Err(AnswerError::NotYours("only its challenger can withdraw a challenge"));
     }

@@ -22,8 +22,12 @@ use super::{
 };
 use crate::{
     dice,
+    events::{
+        Events, Topic,
+        player_log::{self, Told},
+    },
     games::{self, CreateError, NewGame},
-    ids::{GameId, PlayerId, TicketId},
+    ids::{ChallengeId, GameId, PlayerId, TicketId},
     rules::ByRole,
     wall_clock::{Timestamp, WallClock},
 };
@@ -36,16 +40,17 @@ const LAPSES_AFTER: TimeDelta = TimeDelta::seconds(30);
 const BATCH: usize = 50;
 
 /// Pairs the pools. Its clones are one.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Matchmaker {
     arrived: Arc<Notify>,
     presence: Presence,
+    events: Events,
 }
 
 impl Matchmaker {
-    /// A matchmaker who learns from `presence` who is still there.
-    pub fn new(presence: Presence) -> Matchmaker {
-        Matchmaker { arrived: Arc::new(Notify::new()), presence }
+    /// A matchmaker who learns from `presence` who is still there, and announces what it does.
+    pub fn new(presence: Presence, events: Events) -> Matchmaker {
+        Matchmaker { arrived: Arc::new(Notify::new()), presence, events }
     }
 
     /// Somebody joined a pool in which somebody waits: do not wait for the next round.
@@ -90,11 +95,15 @@ impl Matchmaker {
     ) -> Result<usize, sqlx::Error> {
         let mut conn = db.acquire().await?;
         note_presence(&mut conn, &self.presence.drain(), now).await?;
-        lapse(&mut conn, now).await?;
+        let lapsed = lapse_tickets(&mut conn, now).await?;
+        announce(&self.events, &lapsed);
+        let expired = expire_challenges(&mut conn, now).await?;
+        announce(&self.events, &expired);
         let mut made = 0;
         for pool in pools::open(&mut conn).await? {
             loop {
                 let round = pair_pool(&mut conn, &pool, now, &mut roll).await?;
+                announce(&self.events, &round.told);
                 made += round.made;
                 if !round.more {
                     break;
@@ -133,11 +142,16 @@ async fn note_presence(db: &mut PgConnection, seen: &[PlayerId], now: Timestamp)
     Ok(())
 }
 
-/// Ends the tickets of those who are gone, of closed pools and of closed or banned accounts, and the challenges
-/// that nobody took in time.
-async fn lapse(db: &mut PgConnection, now: Timestamp) -> Result<(), sqlx::Error> {
+/// Says that these were told something.
+fn announce(events: &Events, told: &[Told]) {
+    events.announce(told.iter().map(|told| Topic::Player(told.player)));
+}
+
+/// Ends the tickets of those who are gone, of closed pools and of closed or banned accounts.
+async fn lapse_tickets(db: &mut PgConnection, now: Timestamp) -> Result<Vec<Told>, sqlx::Error> {
+    let mut tx = db.begin().await?;
     let lapsed = sqlx::query!(
-        "
+        r#"
         with held as materialized (
             select
                 ticket.player_id,
@@ -155,17 +169,28 @@ async fn lapse(db: &mut PgConnection, now: Timestamp) -> Result<(), sqlx::Error>
         set status = case when held.sent_away then 'cancelled' else 'expired' end, ended_at = $1
         from held
         where ticket.player_id = held.player_id and ticket.pool_id = held.pool_id and ticket.status = 'queued'
-        ",
+        returning ticket.player_id as "player_id: PlayerId", ticket.pool_id, ticket.status
+        "#,
         now,
         now - LAPSES_AFTER
     )
-    .execute(&mut *db)
+    .fetch_all(&mut *tx)
     .await?;
-    if lapsed.rows_affected() > 0 {
-        tracing::info!(tickets = lapsed.rows_affected(), "tickets lapsed");
+    let told: Vec<Told> =
+        lapsed.iter().map(|row| Told::ticket(row.player_id, &row.pool_id, &row.status, None)).collect();
+    player_log::tell(&mut tx, &told, now).await?;
+    tx.commit().await?;
+    if !told.is_empty() {
+        tracing::info!(tickets = told.len(), "tickets lapsed");
     }
-    sqlx::query!(
-        "
+    Ok(told)
+}
+
+/// Ends the challenges that nobody took in time.
+async fn expire_challenges(db: &mut PgConnection, now: Timestamp) -> Result<Vec<Told>, sqlx::Error> {
+    let mut tx = db.begin().await?;
+    let expired = sqlx::query!(
+        r#"
         update challenge
         set status = 'expired', ended_at = expires_at
         where challenge_id in (
@@ -175,12 +200,25 @@ async fn lapse(db: &mut PgConnection, now: Timestamp) -> Result<(), sqlx::Error>
             limit 1000
             for update skip locked
         )
-        ",
+        returning
+            challenge_id as "challenge_id: ChallengeId",
+            challenger_id as "challenger_id: PlayerId",
+            opponent_id as "opponent_id: PlayerId"
+        "#,
         now
     )
-    .execute(db)
+    .fetch_all(&mut *tx)
     .await?;
-    Ok(())
+    let told: Vec<Told> = expired
+        .iter()
+        .flat_map(|row| {
+            let both = [Some(row.challenger_id), row.opponent_id].into_iter().flatten();
+            both.map(|player| Told::challenge(player, row.challenge_id, "expired", None))
+        })
+        .collect();
+    player_log::tell(&mut tx, &told, now).await?;
+    tx.commit().await?;
+    Ok(told)
 }
 
 async fn grant_grace(db: &PgPool, now: Timestamp) -> Result<(), sqlx::Error> {
@@ -207,6 +245,8 @@ async fn grant_grace(db: &PgPool, now: Timestamp) -> Result<(), sqlx::Error> {
 /// What a transaction achieved.
 struct Round {
     made: usize,
+    /// What its players were told.
+    told: Vec<Told>,
     /// There were more pairs than fit.
     more: bool,
 }
@@ -219,13 +259,13 @@ async fn pair_pool(
 ) -> Result<Round, sqlx::Error> {
     let mut tx = conn.begin().await?;
     if !take_pool(&mut tx, &pool.id).await? {
-        return Ok(Round { made: 0, more: false });
+        return Ok(Round { made: 0, told: Vec::new(), more: false });
     }
     let waiting = waiting(&mut tx, &pool.id, now).await?;
     let [seed, _] = halves(roll());
     let pairs = pairing::pair(&waiting, seed);
     let players: HashMap<Uuid, &Candidate> = waiting.iter().map(|one| (one.ticket, one)).collect();
-    let mut made = 0;
+    let (mut made, mut told) = (0, Vec::new());
     for pair in pairs.iter().take(BATCH) {
         let game = GameId::new(now, roll());
         let candidates = pair.seats.map(|ticket| players[&ticket]);
@@ -244,17 +284,23 @@ async fn pair_pool(
         match seat(&mut tx, pair, &new, now).await? {
             Seated::Playing => {
                 made += 1;
-                tell(pool, pair, &candidates, game);
+                let matched = |player| Told::ticket(player, &pool.id, "matched", Some(game));
+                told.extend([new.players.hounds, new.players.hare].map(matched));
+                told.extend(new.told());
+                log_match(pool, pair, &candidates, game);
             }
             Seated::TicketGone => {}
-            Seated::AlreadyPlaying(player) => tickets::cancel_real_time(&mut tx, &[player], now).await?,
+            Seated::AlreadyPlaying(player) => {
+                told.extend(tickets::cancel_real_time(&mut tx, &[player], now).await?);
+            }
         }
     }
+    player_log::tell(&mut tx, &told, now).await?;
     tx.commit().await?;
-    Ok(Round { made, more: pairs.len() > BATCH })
+    Ok(Round { made, told, more: pairs.len() > BATCH })
 }
 
-fn tell(pool: &Pool, pair: &Pairing, candidates: &ByRole<&Candidate>, game: GameId) {
+fn log_match(pool: &Pool, pair: &Pairing, candidates: &ByRole<&Candidate>, game: GameId) {
     tracing::info!(
         pool = pool.id,
         %game,

@@ -9,7 +9,9 @@ use sqlx::{PgConnection, PgPool, types::Json};
 use super::nonsense;
 use crate::{
     db,
+    events::player_log::{self, Told},
     games::{ClockSetting, house_rules},
+    ids::PlayerId,
     rules::{RuleError, Rules, Variant},
     wall_clock::Timestamp,
 };
@@ -265,20 +267,24 @@ pub async fn close(db: &PgPool, id: &str, now: Timestamp) -> Result<Option<Pool>
         sqlx::query!("update pool set closed_at = $2 where pool_id = $1 and closed_at is null", id, now)
             .execute(&mut *tx)
             .await?;
-    sqlx::query!(
-        "
+    let sent_away = sqlx::query_scalar!(
+        r#"
         update ticket
         set status = 'cancelled', ended_at = $2
         where pool_id = $1
             and status = 'queued'
             and exists (select from pool where pool.pool_id = ticket.pool_id and closed_at is not null)
-        ",
+        returning player_id as "player_id: PlayerId"
+        "#,
         id,
         now
     )
-    .execute(&mut *tx)
+    .fetch_all(&mut *tx)
     .await?;
     let pool = bare(&mut tx, id).await?;
+    let told: Vec<Told> =
+        sent_away.into_iter().map(|player| Told::ticket(player, id, "cancelled", None)).collect();
+    player_log::tell(&mut tx, &told, now).await?;
     tx.commit().await?;
     if closed.rows_affected() == 1 {
         tracing::info!(pool = id, "pool closed");

@@ -5,11 +5,16 @@
 use std::fmt;
 
 use chrono::TimeDelta;
-use sqlx::{PgConnection, PgPool};
+use sqlx::{Connection, PgConnection, PgPool};
 
 use super::{matchmaker::Matchmaker, nonsense, pairing, pools};
 use crate::{
-    db, games,
+    db,
+    events::{
+        Events, Topic,
+        player_log::{self, Told},
+    },
+    games,
     ids::{GameId, PlayerId, TicketId},
     ratings::{StoredRating, glicko::Rating},
     rules::Role,
@@ -120,6 +125,7 @@ pub fn cool_down(aborted_at: &[Timestamp], now: Timestamp) -> Option<Timestamp> 
 /// Why the player cannot join.
 pub async fn join(
     db: &PgPool,
+    events: &Events,
     matchmaker: &Matchmaker,
     player: PlayerId,
     pool: &str,
@@ -144,17 +150,24 @@ pub async fn join(
     if let Some(until) = cool_down(&aborts(&mut conn, player, now).await?, now) {
         return Err(JoinError::CoolingDown(until));
     }
-    let made = match insert(&mut conn, player, pool, now, random).await {
+    let mut tx = conn.begin().await?;
+    let made = match insert(&mut tx, player, pool, now, random).await {
         Err(err) if db::violates(&err, "ticket_one_live") => {
+            tx.rollback().await?;
             let other = waiting_in(&mut conn, player).await?.unwrap_or_else(|| "another".to_owned());
             return Err(JoinError::AlreadyWaiting(other));
         }
         made => made?,
     };
+    if made {
+        player_log::tell(&mut tx, &[Told::ticket(player, pool, "queued", None)], now).await?;
+    }
+    tx.commit().await?;
     let ticket = read(&mut conn, player, pool, now).await?.ok_or(sqlx::Error::RowNotFound)?;
     if !made {
         return Ok(Joined::Already(ticket));
     }
+    events.announce([Topic::Player(player)]);
     if has_company(&mut conn, player, pool).await? {
         matchmaker.wake();
     }
@@ -176,6 +189,18 @@ pub async fn find(
     read(&mut conn, player, pool, now).await
 }
 
+/// The ticket with which a player waits, if they do.
+///
+/// # Errors
+///
+/// When the database fails.
+pub async fn live(db: &PgPool, player: PlayerId, now: Timestamp) -> Result<Option<Ticket>, sqlx::Error> {
+    let mut conn = db.acquire().await?;
+    let Some(pool) = waiting_in(&mut conn, player).await? else { return Ok(None) };
+    let ticket = read(&mut conn, player, &pool, now).await?;
+    Ok(ticket.filter(|ticket| ticket.status == TicketStatus::Queued))
+}
+
 /// Leaves a pool. Answers what became of the ticket, which may have been matched before; leaving again changes
 /// nothing.
 ///
@@ -184,12 +209,14 @@ pub async fn find(
 /// When the database fails.
 pub async fn leave(
     db: &PgPool,
+    events: &Events,
     player: PlayerId,
     pool: &str,
     now: Timestamp,
 ) -> Result<Option<Ticket>, sqlx::Error> {
     let mut conn = db.acquire().await?;
-    sqlx::query!(
+    let mut tx = conn.begin().await?;
+    let left = sqlx::query!(
         "
         update ticket
         set status = 'cancelled', ended_at = $3
@@ -199,22 +226,28 @@ pub async fn leave(
         pool,
         now
     )
-    .execute(&mut *conn)
+    .execute(&mut *tx)
     .await?;
+    if left.rows_affected() == 1 {
+        player_log::tell(&mut tx, &[Told::ticket(player, pool, "cancelled", None)], now).await?;
+    }
+    tx.commit().await?;
+    events.announce([Topic::Player(player)]);
     read(&mut conn, player, pool, now).await
 }
 
-/// Sends these players away from the real-time pools in which they wait: they are about to play.
+/// Sends these players away from the real-time pools in which they wait: they are about to play. Answers what they are
+/// to be told.
 ///
 /// Holds the rows in the order of the players, as the matchmaker does, so that the two never wait for one another.
 pub(super) async fn cancel_real_time(
     tx: &mut PgConnection,
     players: &[PlayerId],
     now: Timestamp,
-) -> Result<(), sqlx::Error> {
+) -> Result<Vec<Told>, sqlx::Error> {
     let players: Vec<_> = players.iter().map(|player| player.0).collect();
-    sqlx::query!(
-        "
+    let cancelled = sqlx::query!(
+        r#"
         with held as materialized (
             select ticket.player_id, ticket.pool_id
             from ticket
@@ -229,13 +262,14 @@ pub(super) async fn cancel_real_time(
         set status = 'cancelled', ended_at = $2
         from held
         where ticket.player_id = held.player_id and ticket.pool_id = held.pool_id and ticket.status = 'queued'
-        ",
+        returning ticket.player_id as "player_id: PlayerId", ticket.pool_id
+        "#,
         &players,
         now
     )
-    .execute(tx)
+    .fetch_all(tx)
     .await?;
-    Ok(())
+    Ok(cancelled.iter().map(|row| Told::ticket(row.player_id, &row.pool_id, "cancelled", None)).collect())
 }
 
 /// Whether a ticket was made; not if the same player made one in this pool at the same instant.

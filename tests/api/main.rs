@@ -5,6 +5,7 @@ mod harness;
 mod accounts;
 mod errors;
 mod games;
+mod live;
 mod lobby;
 mod openapi;
 mod processes;

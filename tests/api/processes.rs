@@ -188,3 +188,19 @@ fn a_database_that_does_not_answer_gets_one_clear_sentence() {
     assert!(!output.status.success());
     assert!(said(&output).contains("check DATABASE_URL"), "{}", said(&output));
 }
+
+#[tokio::test]
+async fn streams_say_goodbye_when_the_service_is_told_to_stop() {
+    let folder = Folder::new();
+    let service = Service::start(&folder.0);
+    let credentials = json!({"username": "ann", "password": "moss-on-the-old-weir"});
+    let account = service.client().post("/v1/accounts", credentials).await.ok(201);
+    let token = format!("Bearer {}", account["access_token"].as_str().expect("a token"));
+    let mut stream = service.client().with_header("authorization", &token).opens("/v1/me/events").await;
+    stream.next_event("snapshot").await;
+
+    let began = std::time::Instant::now();
+    assert_eq!(service.stop(), Some(0));
+    assert!(began.elapsed() < std::time::Duration::from_secs(7), "an open stream held up the stop");
+    assert_eq!(stream.ends_with("goodbye").await.data["reason"], "restart");
+}

@@ -226,6 +226,36 @@ impl TestApp {
         step.await.expect("the look does not panic").expect("the database works")
     }
 
+    /// Compares the open streams with the database, and sends each its heartbeat.
+    pub async fn beat(&self) {
+        let Server { runtime, app } = self.server();
+        let app = app.clone();
+        runtime.spawn(async move { app.beat().await }).await.expect("a beat does not panic");
+    }
+
+    /// How many streams and waiting polls are open.
+    pub fn open_streams(&self) -> u32 {
+        self.server().app.open_streams()
+    }
+
+    /// Throws away what players were told long ago; answers how many events.
+    pub async fn sweep_events(&self) -> u64 {
+        let Server { runtime, app } = self.server();
+        let app = app.clone();
+        let sweep = runtime.spawn(async move { app.sweep_events().await });
+        sweep.await.expect("sweeping does not panic").expect("the database works")
+    }
+
+    /// Stops the server as a signal does, and waits until it has stopped. Tests go on without it.
+    pub async fn stop(&mut self) {
+        let Some(Server { runtime, app }) = self.server.take() else { return };
+        let stopping = runtime.spawn(async move {
+            Arc::try_unwrap(app).unwrap_or_else(|_| panic!("nobody else has it")).stop().await
+        });
+        stopping.await.expect("stopping does not panic").expect("the server stops well");
+        runtime.shutdown_background();
+    }
+
     /// Lets the server look which sessions ended elsewhere.
     pub async fn look_again(&self) {
         let Server { runtime, app } = self.server();

@@ -8,8 +8,10 @@ mod contract;
 pub mod database;
 mod player;
 mod race;
+mod stream;
 
 pub use app::TestApp;
 pub use contract::{Contract, Operation, operations};
 pub use player::{Client, Player, Reply};
 pub use race::holding;
+pub use stream::Stream;

@@ -84,6 +84,20 @@ impl Client {
         }
     }
 
+    /// Asks, and leaves the body unread.
+    pub async fn open(&self, path: &str) -> reqwest::Response {
+        let mut request = self.http.get(format!("http://{}{path}", self.address));
+        for (name, value) in &self.headers {
+            request = request.header(name, value);
+        }
+        request.send().await.unwrap_or_else(|err| panic!("{path} got no answer: {err}"))
+    }
+
+    /// Where the server is.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     /// Sends whatever is given: a content type and bytes, or nothing.
     pub async fn send_raw(&self, method: Method, path: &str, body: Option<(&str, Vec<u8>)>) -> Reply {
         let mut request = self.http.request(method.clone(), format!("http://{}{path}", self.address));

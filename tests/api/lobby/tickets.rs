@@ -1,5 +1,6 @@
 use chrono::TimeDelta;
 use leveret::{
+    events::Events,
     lobby::{matchmaker::Matchmaker, presence::Presence},
     wall_clock::Timestamp,
 };
@@ -110,7 +111,7 @@ async fn nobody_loses_a_ticket_because_the_service_was_away() {
     joins(&ann, TICKET).await;
     app.clock.advance(TimeDelta::minutes(5));
 
-    let task = Matchmaker::new(Presence::default()).run(app.db.clone(), app.clock.clone());
+    let task = Matchmaker::new(Presence::default(), Events::default()).run(app.db.clone(), app.clock.clone());
     let task = tokio::spawn(task);
     db_seen_since(&app, app.clock.now()).await;
     assert_eq!(ticket_of(&ann).await["status"], "queued");

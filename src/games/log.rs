@@ -1,0 +1,41 @@
+//! The log of a game as its readers follow it.
+
+use serde_json::Value;
+use sqlx::PgPool;
+
+use super::{Game, store};
+use crate::{ids::GameId, rules::Role, wall_clock::Timestamp};
+
+/// Something that happened in a game.
+#[derive(Clone, Debug)]
+pub struct LogEntry {
+    /// Its number, from 1.
+    pub number: i32,
+    /// One of the kinds that the table knows.
+    pub kind: String,
+    /// When it happened.
+    pub at: Timestamp,
+    /// Whose doing it was.
+    pub role: Option<Role>,
+    /// The ply of a move.
+    pub ply: Option<u16>,
+    /// The text of a move.
+    pub text: Option<String>,
+    /// What else there is to say.
+    pub data: Option<Value>,
+}
+
+/// What happened in a game after a number of its log, and the game as of these entries or later.
+///
+/// # Errors
+///
+/// When the database fails.
+pub async fn log_since(
+    db: &PgPool,
+    id: GameId,
+    after: i32,
+) -> Result<Option<(Game, Vec<LogEntry>)>, sqlx::Error> {
+    // In this order: the game then has every move that the entries have.
+    let entries = store::entries(db, id, after).await?;
+    Ok(store::find(db, id).await?.map(|game| (game, entries)))
+}
