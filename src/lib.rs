@@ -2,7 +2,7 @@
 //!
 //! The map, in reading order:
 //!
-//! - pure (no I/O, no clock, no randomness of its own): [`rules`];
+//! - pure (no I/O, no clock, no randomness of its own): [`rules`], [`solver`];
 //! - plumbing (knows nothing of players or games): [`ids`], [`wall_clock`], [`config`], [`dice`], [`telemetry`], [`db`];
 //! - domain (each folder owns its tables and its errors): [`accounts`], [`ratings`], [`games`], [`lobby`];
 //! - edge: [`http`], and [`app`], which wires everything.
@@ -10,6 +10,7 @@
 //! A module uses what stands above it, never what stands below; `tests/tidy.rs` checks it.
 
 pub mod rules;
+pub mod solver;
 
 pub mod config;
 pub mod db;

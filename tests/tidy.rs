@@ -12,6 +12,7 @@ use std::{
 /// Which modules a module may name. It may name itself; whatever is not listed here is not there yet.
 const MAY_NAME: &[(&str, &[&str])] = &[
     ("rules", &[]),
+    ("solver", &["rules"]),
     ("wall_clock", &[]),
     ("dice", &[]),
     ("telemetry", &[]),

@@ -206,6 +206,23 @@ enum Game {
     CatchTheHare(catch_the_hare::Game),
 }
 
+/// What the rules of a game remember of the moves made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum History<'a> {
+    /// Of a game of Hare and Hounds.
+    HareAndHounds {
+        /// The position after each move of the hounds.
+        made_by_hounds: &'a [Position],
+        /// How many of the hounds' latest moves were vertical, back to the last that was not.
+        vertical_in_a_row: u16,
+    },
+    /// Of a game of Catch the Hare.
+    CatchTheHare {
+        /// Every position since the last capture or the start, the present one last.
+        since_capture: &'a [Position],
+    },
+}
+
 impl Game {
     fn begin(rules: Rules, start: Position) -> Game {
         match rules {
@@ -218,6 +235,13 @@ impl Game {
         match self {
             Game::HareAndHounds(game) => game.position(),
             Game::CatchTheHare(game) => game.position(),
+        }
+    }
+
+    fn history(&self) -> History<'_> {
+        match self {
+            Game::HareAndHounds(game) => game.history(),
+            Game::CatchTheHare(game) => game.history(),
         }
     }
 

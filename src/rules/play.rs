@@ -3,7 +3,7 @@
 //! A refused move leaves a play as it was. Equal rules, start and moves give equal plays. Knows no players and no
 //! clock, and no ends but those by the rules.
 
-use super::{Game, Move, Outcome, ParseMoveError, Point, Position, Role, RuleError, Rules};
+use super::{Game, History, Move, Outcome, ParseMoveError, Point, Position, Role, RuleError, Rules};
 use std::fmt;
 
 /// A game from its start up to a ply, with as much of its history as the rules look at.
@@ -72,6 +72,11 @@ impl Play {
         self.ply
     }
 
+    /// What the rules remember of the moves made so far.
+    pub fn history(&self) -> History<'_> {
+        self.game.history()
+    }
+
     /// How the game ended, if it is over by the rules.
     pub fn outcome(&self) -> Option<Outcome> {
         self.outcome
@@ -108,7 +113,8 @@ impl Play {
     }
 
     /// The play after one of its legal moves.
-    fn after(&self, mv: &Move) -> Play {
+    #[must_use]
+    pub fn after(&self, mv: &Move) -> Play {
         let mut next = self.clone();
         next.make(mv);
         next

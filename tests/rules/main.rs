@@ -7,6 +7,7 @@ mod hare_and_hounds;
 mod house_rules;
 mod perft;
 mod properties;
+mod solver;
 mod text;
 
 use leveret::rules::{GivenValue, Move, Play, Position, Rules, Variant};

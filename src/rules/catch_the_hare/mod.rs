@@ -13,12 +13,12 @@ pub use moves::{can_move, moves};
 pub(super) use position::admits;
 pub use position::{end, start};
 
-use super::{Move, Position, Reason};
+use super::{History, Move, Position, Reason};
 
 /// How often a position stands when the game is drawn.
-const REPETITION_LIMIT: usize = 3;
+pub const REPETITION_LIMIT: usize = 3;
 /// How many plies without a capture make a draw.
-const NO_PROGRESS_LIMIT: u16 = 100;
+pub const NO_PROGRESS_LIMIT: u16 = 100;
 
 /// A game under way.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +35,10 @@ impl Game {
 
     pub(super) fn position(&self) -> Position {
         *self.since_capture.last().expect("the present position is always there")
+    }
+
+    pub(super) fn history(&self) -> History<'_> {
+        History::CatchTheHare { since_capture: &self.since_capture }
     }
 
     /// The moves that may be made, in ascending order, supposing that the game is not over.

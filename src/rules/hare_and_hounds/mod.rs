@@ -13,13 +13,13 @@ pub use moves::{can_move, moves};
 pub(super) use position::admits;
 pub use position::{end, starts};
 
-use super::{Move, Position, Reason, Role};
+use super::{History, Move, Position, Reason, Role};
 use moves::steps;
 
 /// How many moves the hounds have to corner the hare.
-const MOVE_LIMIT: usize = 30;
+pub const MOVE_LIMIT: usize = 30;
 /// How many vertical moves of the hounds in a row are stalling.
-const STALLING_LIMIT: u16 = 10;
+pub const STALLING_LIMIT: u16 = 10;
 
 /// A game under way.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +39,13 @@ impl Game {
 
     pub(super) fn position(&self) -> Position {
         self.position
+    }
+
+    pub(super) fn history(&self) -> History<'_> {
+        History::HareAndHounds {
+            made_by_hounds: &self.made_by_hounds,
+            vertical_in_a_row: self.vertical_in_a_row,
+        }
     }
 
     /// The moves that may be made, in ascending order, supposing that the game is not over.

@@ -1,0 +1,3 @@
+//! The tables of both games, held against the rules engine.
+
+mod hare_and_hounds;
