@@ -3,6 +3,7 @@
 //! Pure: names [`crate::rules`] and std only; reads no clock and no file. [`Solver`] is what the rest of the house
 //! uses. What it guarantees, and what it leaves open, is said at each of its functions.
 
+pub mod catch_the_hare;
 mod hare_and_hounds;
 mod value;
 
