@@ -47,7 +47,7 @@ const CENTRE: usize = 12;
 const QUARTER_TURNS: [usize; 4] = [0, 3, 5, 6];
 
 /// What is the same for every number of hunters.
-pub(super) struct Folding {
+struct Folding {
     /// For each point of the hare: the place that it is turned to, and where the other points go then.
     turned: [(usize, Spread<9>); POINTS],
     /// For each place: the points that the parts of a set stand for.
@@ -81,6 +81,8 @@ impl<const WIDTH: usize> Spread<WIDTH> {
 
 /// Sets in the order of their sizes, and among those of a size, of their bits.
 struct Ranked<const SETS: usize> {
+    /// The place of each set among all.
+    order: [u16; SETS],
     /// The place of each set among those of its size.
     rank: [u32; SETS],
     /// The sets of each size.
@@ -95,16 +97,16 @@ impl<const SETS: usize> Ranked<SETS> {
             same.push(set as u32);
             same.len() as u32 - 1
         });
-        Ranked { rank, of_size }
+        let mut order = [0; SETS];
+        for (place, &set) in (0..).zip(of_size.iter().flatten()) {
+            order[set as usize] = place;
+        }
+        Ranked { order, rank, of_size }
     }
 
     /// How many sets of this size there are.
     fn count(&self, size: usize) -> u32 {
         self.of_size.get(size).map_or(0, |sets| sets.len() as u32)
-    }
-
-    fn order(&self, set: u32) -> (u32, u32) {
-        (set.count_ones(), self.rank[set as usize])
     }
 }
 
@@ -143,13 +145,13 @@ impl Folding {
         let (place, spread) = &self.turned[hare];
         let label = spread.of(hunters);
         let (one, other, on_axis) = (label & ONE_SIDE, label >> SIDE & ONE_SIDE, label >> (2 * SIDE));
-        let is_kept = PLACES[*place].1.is_none() || self.sides.order(one) <= self.sides.order(other);
+        let is_kept = PLACES[*place].1.is_none() || self.sides.order[one as usize] <= self.sides.order[other as usize];
         (*place, if is_kept { label } else { other | one << SIDE | on_axis << (2 * SIDE) })
     }
 }
 
 /// The image of a point in one of the board's eight symmetries.
-pub(super) fn image(turn: usize, point: usize) -> usize {
+fn image(turn: usize, point: usize) -> usize {
     let (mut x, mut y) = (point / 5, point % 5);
     if turn & 1 != 0 {
         x = 4 - x;
@@ -192,8 +194,10 @@ pub(super) struct Layer {
     hunters: usize,
     /// The first number of each place, and behind the last one how many there are.
     first: [u32; PLACES.len() + 1],
-    /// What is to be added to the number within all sets of the other side, for each set of the one side and size of
-    /// the other; for places with an axis and for the one without.
+    /// For each set on the axis: how many there are of its size.
+    on_axis: [u32; AXIS_SETS],
+    /// What else makes up the number, for each set of the one side and on the axis; for places with an axis and for
+    /// the one without.
     folded: Vec<u32>,
     whole: Vec<u32>,
 }
@@ -216,6 +220,7 @@ impl Layer {
         let mut layer = Layer {
             folding: &FOLDING,
             hunters: hunters.into(),
+            on_axis: array::from_fn(|set| FOLDING.axis.count(set.count_ones() as usize)),
             first: [0; PLACES.len() + 1],
             folded: Vec::new(),
             whole: Vec::new(),
@@ -236,13 +241,11 @@ impl Layer {
 
     /// The number of these hunters, of whom there must be as many as in this layer, and the hare.
     pub(super) fn number(&self, hunters: u32, hare: usize) -> usize {
-        let Folding { sides, axis, .. } = self.folding;
         let (place, label) = self.folding.kept(hunters, hare);
         let (one, other, on_axis) = (label & ONE_SIDE, label >> SIDE & ONE_SIDE, label >> (2 * SIDE));
         let offsets = if PLACES[place].1.is_some() { &self.folded } else { &self.whole };
-        let offset = offsets[one as usize * (SIDE + 1) + other.count_ones() as usize];
-        let within = sides.rank[other as usize] * axis.count(on_axis.count_ones() as usize)
-            + axis.rank[on_axis as usize];
+        let offset = offsets[one as usize * AXIS_SETS + on_axis as usize];
+        let within = self.folding.sides.rank[other as usize] * self.on_axis[on_axis as usize];
         self.first[place].wrapping_add(offset).wrapping_add(within) as usize
     }
 
@@ -306,11 +309,15 @@ impl Layer {
 
     /// The offsets of one kind of place, and how many numbers it has.
     fn offsets(&self, is_folded: bool) -> (Vec<u32>, u32) {
-        let mut offsets = vec![0; SIDE_SETS * (SIDE + 1)];
+        let Folding { axis, .. } = self.folding;
+        let mut offsets = vec![0; SIDE_SETS * AXIS_SETS];
         let mut next: u32 = 0;
         self.each_run(is_folded, |one, other_size, first_rank, len| {
-            let each = len / (self.folding.sides.count(other_size) - first_rank);
-            offsets[one * (SIDE + 1) + other_size] = next.wrapping_sub(first_rank * each);
+            let on_axis = &axis.of_size[self.hunters - one.count_ones() as usize - other_size];
+            for (rank, &set) in (0..).zip(on_axis) {
+                let before_first = first_rank * on_axis.len() as u32;
+                offsets[one * AXIS_SETS + set as usize] = next.wrapping_sub(before_first).wrapping_add(rank);
+            }
             next += len;
         });
         (offsets, next)

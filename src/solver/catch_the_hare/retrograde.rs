@@ -13,7 +13,6 @@ use std::{
 };
 
 use super::{
-    Key,
     board::{Board, bits},
     folding::{Block, Layer},
 };
@@ -52,24 +51,23 @@ impl Progress {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stopped;
 
-/// The bytes of all positions with the hunters to move, for every number of hunters from the least that is not too
-/// few up to the most.
+/// The bytes of all positions with the hunters to move, layer by layer. The layers are those from the least number of
+/// hunters that is not too few, in ascending order.
 pub(super) fn solve(
-    key: Key,
-    most_hunters: u8,
+    board: &Board,
+    too_few: u8,
+    layers: &[Layer],
     threads: NonZeroUsize,
     progress: &Progress,
 ) -> Result<Vec<Vec<u8>>, Stopped> {
-    let board = Board::new(key.drawn());
-    let layers: Vec<Layer> = key.numbers_of_hunters(most_hunters).map(Layer::new).collect();
     // Each position is met when it is set up, and with either side to move when it is settled.
     let work = |layers: &[Layer]| layers.iter().map(|layer| 3 * layer.len() as u64).sum::<u64>();
-    progress.total.store(work(&layers), Relaxed);
+    progress.total.store(work(layers), Relaxed);
 
     let mut solved: Vec<Vec<u8>> = Vec::new();
     for (index, layer) in layers.iter().enumerate() {
         let fewer = layers[..index].iter().zip(&solved).collect();
-        let work_of_layer = Work::new(&board, key.too_few_left(), layer, fewer, threads, progress);
+        let work_of_layer = Work::new(board, too_few, layer, fewer, threads, progress);
         solved.push(work_of_layer.done()?);
         progress.done.store(work(&layers[..=index]), Relaxed);
     }
@@ -181,7 +179,8 @@ impl<'a> Work<'a> {
             match self.after_leap(left, landing) {
                 DRAWN => can_draw = true,
                 plies if plies % 2 == 0 => {
-                    quickest_win = Some(quickest_win.map_or(plies + 1, |win: u8| win.min(plies + 1)));
+                    let win = one_more(plies);
+                    quickest_win = Some(quickest_win.map_or(win, |quickest: u8| quickest.min(win)));
                 }
                 plies => latest_loss = latest_loss.max(one_more(plies)),
             }
@@ -207,9 +206,10 @@ impl<'a> Work<'a> {
     /// Goes back one ply from what the round before has settled.
     fn go_back(&self, block: Block, round: u8) -> u64 {
         let mut met = 0;
-        for (nth, number) in (0..).zip(numbers(block)) {
-            let hunters_to_move = self.hunters_to_move[number].load(Relaxed) == round;
-            let hare_to_move = self.hare_to_move[number].load(Relaxed) == round;
+        let both = self.hunters_to_move[numbers(block)].iter().zip(&self.hare_to_move[numbers(block)]);
+        for (nth, (hunters_to_move, hare_to_move)) in (0..).zip(both) {
+            let hunters_to_move = hunters_to_move.load(Relaxed) == round;
+            let hare_to_move = hare_to_move.load(Relaxed) == round;
             if !hunters_to_move && !hare_to_move {
                 continue;
             }
