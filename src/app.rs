@@ -31,6 +31,8 @@ use crate::{
         operations,
     },
     lobby::{matchmaker::Matchmaker, presence::Presence},
+    solver::Solver,
+    tables::{self, Background},
     wall_clock::WallClock,
 };
 
@@ -55,6 +57,8 @@ pub struct Options {
     pub serve: ServeSettings,
     /// Where to listen.
     pub listener: TcpListener,
+    /// Where it has the tables of Catch the Hare; without, it has none.
+    pub tables: Option<tables::Settings>,
     /// Whether its tasks run by themselves. Tests take their steps by hand.
     pub tasks: bool,
     /// Whether SIGTERM and SIGINT stop it.
@@ -82,6 +86,8 @@ pub struct App {
     handle: ServerHandle,
     server: JoinHandle<io::Result<()>>,
     tasks: Vec<JoinHandle<()>>,
+    solver: Solver,
+    tables: Option<Background>,
 }
 
 impl App {
@@ -91,7 +97,7 @@ impl App {
     ///
     /// When the settings make no sense, the database fails, or nothing can listen there.
     pub async fn start(options: Options) -> Result<App, StartError> {
-        let Options { db, clock, serve, listener, tasks, signals } = options;
+        let Options { db, clock, serve, listener, tables, tasks, signals } = options;
         let address = listener.local_addr()?;
         let limited = serve.rate_limits == "on";
         let mut accounts = Accounts::start(&db, &serve.accounts, clock.now(), roll(), roll()).await?;
@@ -107,6 +113,7 @@ impl App {
         let limits = Data::new(Limits::new(limited));
         let public_url = serve.public_url.clone().unwrap_or_else(|| format!("http://{address}"));
 
+        let solver = Solver::new();
         let workers = serve.workers.map_or_else(cores, usize::from);
         let shared = Shared {
             workers_db: WorkersDb::new(&db, workers),
@@ -118,8 +125,10 @@ impl App {
             matchmaker: Data::new(matchmaker.clone()),
             limits: limits.clone(),
             public_url: Data::new(PublicUrl(public_url)),
+            solver: Data::new(solver.clone()),
         };
         operations::recorder();
+        let tables = tables.map(|tables| Background::start(tables, solver.clone())).transpose()?;
         let mut server = HttpServer::new(move || {
             // Inside out: who asks and how often, then what browsers need, then what every answer has.
             shared
@@ -151,12 +160,17 @@ impl App {
         } else {
             Vec::new()
         };
-        Ok(App { address, db, clock, tokens, matchmaker, handle, server, tasks: running })
+        Ok(App { address, db, clock, tokens, matchmaker, handle, server, tasks: running, solver, tables })
     }
 
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// What it knows about positions.
+    pub fn solver(&self) -> &Solver {
+        &self.solver
     }
 
     /// Takes one step of the matchmaker; answers how many games it made.
@@ -185,6 +199,7 @@ impl App {
     pub async fn wait(self) -> io::Result<()> {
         let outcome = self.server.await.map_err(io::Error::other)?;
         self.tasks.iter().for_each(JoinHandle::abort);
+        drop(self.tables);
         self.db.close().await;
         outcome
     }
@@ -243,6 +258,7 @@ struct Shared {
     matchmaker: Data<Matchmaker>,
     limits: Data<Limits>,
     public_url: Data<PublicUrl>,
+    solver: Data<Solver>,
 }
 
 impl Shared {
@@ -267,6 +283,7 @@ impl Shared {
             .app_data(self.matchmaker)
             .app_data(self.limits)
             .app_data(self.public_url)
+            .app_data(self.solver)
             .into_utoipa_app()
             .configure(http::routes)
             .into_app()

@@ -3,7 +3,8 @@
 //! The map, in reading order:
 //!
 //! - pure (no I/O, no clock, no randomness of its own): [`rules`], [`solver`];
-//! - plumbing (knows nothing of players or games): [`ids`], [`wall_clock`], [`config`], [`dice`], [`telemetry`], [`db`];
+//! - plumbing (knows nothing of players or games): [`ids`], [`wall_clock`], [`config`], [`dice`], [`telemetry`], [`db`],
+//!   [`tables`] (which keeps what the solver has found);
 //! - domain (each folder owns its tables and its errors): [`accounts`], [`ratings`], [`games`], [`lobby`];
 //! - edge: [`http`], and [`app`], which wires everything.
 //!
@@ -16,6 +17,7 @@ pub mod config;
 pub mod db;
 pub mod dice;
 pub mod ids;
+pub mod tables;
 pub mod telemetry;
 pub mod wall_clock;
 

@@ -71,6 +71,11 @@ pub fn recorder() -> &'static PrometheusHandle {
             "How long requests took, by method, route and status"
         );
         metrics::describe_gauge!("leveret_db_connections", "Connections to the database, by state");
+        metrics::describe_gauge!(
+            "leveret_solver_progress_ratio",
+            "How much of the usual table of Catch the Hare is made, 1 when it is there"
+        );
+        metrics::describe_gauge!("leveret_solver_tables", "Tables of Catch the Hare that are in use");
         handle
     })
 }

@@ -132,9 +132,8 @@ impl Folding {
             let label: &[u32; POINTS] = &label[place];
             Spread::new(|bit| label.iter().position(|&point| point == 1 << bit).map_or(0, |point| 1 << point))
         });
-        let quarter_turns = QUARTER_TURNS.map(|turn| {
-            Spread::new(|point| if point < POINTS { 1 << image(turn, point) } else { 0 })
-        });
+        let quarter_turns = QUARTER_TURNS
+            .map(|turn| Spread::new(|point| if point < POINTS { 1 << image(turn, point) } else { 0 }));
         Folding { turned, back, quarter_turns, images, sides: Ranked::new(), axis: Ranked::new() }
     }
 }
@@ -145,7 +144,8 @@ impl Folding {
         let (place, spread) = &self.turned[hare];
         let label = spread.of(hunters);
         let (one, other, on_axis) = (label & ONE_SIDE, label >> SIDE & ONE_SIDE, label >> (2 * SIDE));
-        let is_kept = PLACES[*place].1.is_none() || self.sides.order[one as usize] <= self.sides.order[other as usize];
+        let is_kept =
+            PLACES[*place].1.is_none() || self.sides.order[one as usize] <= self.sides.order[other as usize];
         (*place, if is_kept { label } else { other | one << SIDE | on_axis << (2 * SIDE) })
     }
 }
@@ -170,7 +170,10 @@ fn labels(hare: usize, mirror: Option<Mirror>) -> [u32; POINTS] {
     let mut labels = [0; POINTS];
     let (mut side, mut axis) = (0, 2 * SIDE);
     let Some(mirror) = mirror else {
-        (0..POINTS).filter(|&point| point != hare).enumerate().for_each(|(bit, point)| labels[point] = 1 << bit);
+        (0..POINTS)
+            .filter(|&point| point != hare)
+            .enumerate()
+            .for_each(|(bit, point)| labels[point] = 1 << bit);
         return labels;
     };
     for point in (0..POINTS).filter(|&point| point != hare) {
@@ -301,7 +304,8 @@ impl Layer {
     pub(super) fn images(&self, block: Block, nth: u32) -> u64 {
         let (one, other_size) = (u32::from(block.one_side), usize::from(block.other_size));
         let each = self.folding.axis.count(self.hunters - one.count_ones() as usize - other_size);
-        let other = self.folding.sides.of_size[other_size][(u32::from(block.first_rank) + nth / each) as usize];
+        let other =
+            self.folding.sides.of_size[other_size][(u32::from(block.first_rank) + nth / each) as usize];
         let place = usize::from(block.place);
         let mirrored = if PLACES[place].1.is_some() && one != other { 2 } else { 1 };
         self.folding.images[place] * mirrored

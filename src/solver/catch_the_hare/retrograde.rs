@@ -175,16 +175,19 @@ impl<'a> Work<'a> {
 
     fn leaps_come_to(&self, hunters: u32, hare: usize) -> u8 {
         let (mut quickest_win, mut can_draw, mut latest_loss) = (None, false, 0);
-        self.board.leap(hunters, hare, self.too_few, &mut |left, landing| {
-            match self.after_leap(left, landing) {
+        self.board.leap(
+            hunters,
+            hare,
+            self.too_few,
+            &mut |left, landing| match self.after_leap(left, landing) {
                 DRAWN => can_draw = true,
                 plies if plies % 2 == 0 => {
                     let win = one_more(plies);
                     quickest_win = Some(quickest_win.map_or(win, |quickest: u8| quickest.min(win)));
                 }
                 plies => latest_loss = latest_loss.max(one_more(plies)),
-            }
-        });
+            },
+        );
         match quickest_win {
             Some(win) => win,
             None if can_draw => DRAWN,
@@ -298,6 +301,9 @@ fn numbers(block: Block) -> Range<usize> {
 
 /// One ply more.
 fn one_more(plies: u8) -> u8 {
-    assert!(plies < DRAWN - 1, "the longest win of all boards and numbers of hunters has fewer than 254 plies");
+    assert!(
+        plies < DRAWN - 1,
+        "the longest win of all boards and numbers of hunters has fewer than 254 plies"
+    );
     plies + 1
 }
