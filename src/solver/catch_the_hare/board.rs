@@ -41,11 +41,6 @@ impl Board {
         self.neighbours[hare] & !hunters
     }
 
-    /// Whether the hare can step or leap.
-    pub(super) fn hare_can_move(&self, hunters: u32, hare: usize) -> bool {
-        self.hare_steps(hunters, hare) != 0 || self.single_leaps(hunters, hare).next().is_some()
-    }
-
     /// Tells of every way in which the hare can leap: what hunters are left, and where it stands. A leap after which
     /// the hunters are too few ends the game there.
     pub(super) fn leap(&self, hunters: u32, hare: usize, too_few: u8, tell: &mut impl FnMut(u32, usize)) {
