@@ -34,6 +34,7 @@ use crate::{
     },
     lobby::{matchmaker::Matchmaker, presence::Presence},
     solver::Solver,
+    tables::{self, Background},
     wall_clock::WallClock,
 };
 
@@ -62,6 +63,8 @@ pub struct Options {
     pub serve: ServeSettings,
     /// Where to listen.
     pub listener: TcpListener,
+    /// Where it has the tables of Catch the Hare; without, it has none.
+    pub tables: Option<tables::Settings>,
     /// Whether its tasks run by themselves. Tests take their steps by hand.
     pub tasks: bool,
     /// Whether SIGTERM and SIGINT stop it.
@@ -96,6 +99,7 @@ pub struct App {
     handle: ServerHandle,
     server: JoinHandle<io::Result<()>>,
     tasks: Vec<JoinHandle<()>>,
+    tables: Option<Background>,
 }
 
 impl App {
@@ -105,7 +109,7 @@ impl App {
     ///
     /// When the settings make no sense, the database fails, or nothing can listen there.
     pub async fn start(options: Options) -> Result<App, StartError> {
-        let Options { db, clock, serve, listener, tasks, signals } = options;
+        let Options { db, clock, serve, listener, tables, tasks, signals } = options;
         let address = listener.local_addr()?;
         // Before anybody's clock is looked at: the time that the service was down is not charged.
         downtime::show_sign_of_life(&db, clock.now()).await?;
@@ -159,6 +163,7 @@ impl App {
             public_url,
         };
         operations::recorder();
+        let tables = tables.map(|tables| Background::start(tables, solver.clone())).transpose()?;
         let server = HttpServer::new(move || {
             // Inside out: who asks and how often, then what browsers need, then what every answer has.
             shared
@@ -198,12 +203,31 @@ impl App {
         if tokio::time::timeout(BUS_WITHIN, events.outbox().bus_answered()).await.is_err() {
             tracing::warn!("serving without the bus until it answers");
         }
-        Ok(App { address, db, clock, tokens, matchmaker, computer, solver, events, slots, handle, server, tasks: running })
+        Ok(App {
+            address,
+            db,
+            clock,
+            tokens,
+            matchmaker,
+            computer,
+            solver,
+            tables,
+            events,
+            slots,
+            handle,
+            server,
+            tasks: running,
+        })
     }
 
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// What it knows about positions.
+    pub fn solver(&self) -> &Solver {
+        &self.solver
     }
 
     /// Takes one step of the matchmaker; answers how many games it made.
@@ -278,6 +302,7 @@ impl App {
     pub async fn wait(self) -> io::Result<()> {
         let outcome = self.server.await.map_err(io::Error::other)?;
         self.tasks.iter().for_each(JoinHandle::abort);
+        drop(self.tables);
         self.db.close().await;
         outcome
     }

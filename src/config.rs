@@ -27,6 +27,14 @@ pub struct DatabaseSettings {
     pub pool_size: u32,
 }
 
+/// Where the tables of Catch the Hare are.
+#[derive(Args, Clone, Debug)]
+pub struct TablesSettings {
+    /// Folder of the tables of Catch the Hare [default: tables, in the data folder]
+    #[arg(long, env = "LEVERET_TABLES_DIR", global = true)]
+    pub tables_dir: Option<PathBuf>,
+}
+
 /// How logs look and what they tell.
 #[derive(Args, Clone, Debug)]
 pub struct LogSettings {
@@ -61,6 +69,10 @@ pub struct ServeSettings {
     /// How often one may ask: `on`, or `off` for load tests
     #[arg(long, env = "LEVERET_RATE_LIMITS", default_value = "on", value_parser = ["on", "off"])]
     pub rate_limits: String,
+
+    /// Whether to make the table of Catch the Hare in the background when it is not there
+    #[arg(long, env = "LEVERET_SOLVE", default_value = "on", value_parser = ["on", "off"])]
+    pub solve: String,
 
     /// How the processes of one database tell each other what happened: `postgres`, or nats://host:port
     #[arg(long, env = "LEVERET_BUS", default_value = "postgres")]

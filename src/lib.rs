@@ -4,7 +4,7 @@
 //!
 //! - pure (no I/O, no clock, no randomness of its own): [`rules`], [`solver`];
 //! - plumbing (knows nothing of players or games): [`ids`], [`wall_clock`], [`config`], [`dice`], [`telemetry`], [`db`],
-//!   [`events`];
+//!   [`events`], [`tables`] (which keeps what the solver has found);
 //! - domain (each folder owns its tables and its errors): [`accounts`], [`ratings`], [`games`], [`lobby`];
 //! - edge: [`http`], and [`app`], which wires everything.
 //!
@@ -18,6 +18,7 @@ pub mod db;
 pub mod dice;
 pub mod events;
 pub mod ids;
+pub mod tables;
 pub mod telemetry;
 pub mod wall_clock;
 

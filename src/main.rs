@@ -1,12 +1,13 @@
 //! The command line: `serve` (the default), `migrate`, `openapi`, and what operators do.
 
-use std::{net::TcpListener, process::ExitCode};
+use std::{net::TcpListener, process::ExitCode, time::Instant};
 
 use clap::{Parser, Subcommand};
+use indicatif::{ProgressBar, ProgressStyle};
 use leveret::{
     accounts,
     app::{App, Options},
-    config::{DatabaseSettings, LogSettings, ServeSettings},
+    config::{DatabaseSettings, LogSettings, ServeSettings, TablesSettings},
     db::{
         self,
         embedded::{PrivatePostgres, default_data_dir},
@@ -16,7 +17,11 @@ use leveret::{
     http::document,
     ids::GameId,
     lobby::pools,
-    ratings, telemetry,
+    ratings,
+    rules::catch_the_hare::{BoardLines, HouseRules, TooFew},
+    solver::{Key, MOST_HUNTERS, Progress, Stopped, Table},
+    tables::{self, Folder, Name, Priority},
+    telemetry,
     wall_clock::WallClock,
 };
 use serde_json::{Map, Value};
@@ -35,6 +40,8 @@ struct Cli {
     #[command(flatten)]
     database: DatabaseSettings,
     #[command(flatten)]
+    tables: TablesSettings,
+    #[command(flatten)]
     log: LogSettings,
 }
 
@@ -46,6 +53,8 @@ enum Command {
     Migrate,
     /// Prints the OpenAPI document and ends
     Openapi,
+    /// Makes a table of Catch the Hare if it is not there, checks it, and says what is in it
+    Solve(SolveCommand),
     /// Ratings: rebuild them from the log, publish a role offset, annul a game
     #[command(subcommand)]
     Ratings(RatingsCommand),
@@ -67,6 +76,22 @@ enum Command {
     /// Keys that sign access tokens: rotate
     #[command(subcommand)]
     Keys(KeysCommand),
+}
+
+#[derive(clap::Args)]
+struct SolveCommand {
+    /// Which diagonals the board has: alquerque, long-diagonals or no-diagonals
+    #[arg(long, default_value_t = HouseRules::DEFAULT.board)]
+    board: BoardLines,
+    /// When the hunters are too few: below-ten or cannot-enclose
+    #[arg(long, default_value_t = HouseRules::DEFAULT.too_few)]
+    too_few: TooFew,
+    /// The number of hunters up to which the table goes
+    #[arg(long, default_value_t = HouseRules::DEFAULT.hunters, value_parser = clap::value_parser!(u8).range(1..=i64::from(MOST_HUNTERS)))]
+    hunters: u8,
+    /// Make nothing: exit with 1 if the table is not there or not as it should be
+    #[arg(long)]
+    check: bool,
 }
 
 #[derive(Subcommand)]
@@ -170,6 +195,10 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
     if let Some(Command::Openapi) = cli.command {
         return print(&document::json());
     }
+    if let Some(Command::Solve(command)) = cli.command {
+        return solve_command(&tables_folder(&cli.tables, &cli.database)?, &command);
+    }
+    let tables = tables_folder(&cli.tables, &cli.database).ok();
     // On this thread and before the runtime: the private server ends with the thread that started it.
     let private = match &cli.database.database_url {
         Some(_) => None,
@@ -192,8 +221,10 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
         db::migrate(&db).await?;
         let clock = WallClock::system();
         match cli.command {
-            None | Some(Command::Serve) => serve(db, clock, cli.serve).await,
-            Some(Command::Migrate | Command::Openapi) => print("the schema is up to date\n"),
+            None | Some(Command::Serve) => serve(db, clock, cli.serve, tables).await,
+            Some(Command::Migrate | Command::Openapi | Command::Solve(_)) => {
+                print("the schema is up to date\n")
+            }
             Some(Command::Ratings(command)) => ratings_command(&db, &clock, command).await,
             Some(Command::Pools(command)) => pools_command(&db, &clock, command).await,
             Some(Command::Accounts(command)) => accounts_command(&db, &clock, command).await,
@@ -211,17 +242,92 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
     outcome
 }
 
-async fn serve(db: PgPool, clock: WallClock, serve: ServeSettings) -> Result<ExitCode, Failure> {
+/// Where the tables are: also without a private PostgreSQL, they lie beside it.
+fn tables_folder(tables: &TablesSettings, database: &DatabaseSettings) -> Result<Folder, Failure> {
+    if let Some(folder) = &tables.tables_dir {
+        return Ok(Folder::at(folder));
+    }
+    let data_dir = database.data_dir.clone().map_or_else(default_data_dir, Ok)?;
+    Ok(Folder::at(data_dir.join("tables")))
+}
+
+async fn serve(
+    db: PgPool,
+    clock: WallClock,
+    serve: ServeSettings,
+    tables: Option<Folder>,
+) -> Result<ExitCode, Failure> {
     let listener = TcpListener::bind(serve.listen).map_err(|err| {
         format!("cannot listen on {}: {err}; set LEVERET_LISTEN to a free address and port", serve.listen)
     })?;
     listener.set_nonblocking(true)?;
-    let app = App::start(Options { db, clock, serve, listener, tasks: true, signals: true }).await?;
+    let tables = Some(tables::Settings { folder: tables, make: serve.solve == "on" });
+    let app = App::start(Options { db, clock, serve, listener, tables, tasks: true, signals: true }).await?;
     let address = app.address();
     tracing::info!("ready: http://{address}/docs in a browser, or curl http://{address}/v1/variants");
     app.wait().await?;
     tracing::info!("stopped");
     Ok(ExitCode::SUCCESS)
+}
+
+/// Makes a table if need be, and says what is in it.
+fn solve_command(folder: &Folder, command: &SolveCommand) -> Result<ExitCode, Failure> {
+    let &SolveCommand { board, too_few, hunters: most_hunters, check } = command;
+    let name = Name { key: Key { board, too_few }, most_hunters };
+    if name.key.numbers_of_hunters(most_hunters).is_empty() {
+        return Err(
+            format!("with {most_hunters} hunters the hare has won already; give --hunters more").into()
+        );
+    }
+    let table = match folder.open(name) {
+        Ok(Some(table)) => table,
+        Ok(None) if check => return Err(format!("there is no {}", folder.file(name).display()).into()),
+        Err(error) if check => return Err(error.into()),
+        Ok(None) => make_table(folder, name)?,
+        Err(error) => {
+            tracing::warn!("{error}; it is made anew");
+            make_table(folder, name)?
+        }
+    };
+    print(&format!("{}\n", folder.file(name).display()))?;
+    for count in table.counts() {
+        print(&format!(
+            "{:>2} hunters to move: {:>11} won, the longest in {} plies; {:>11} lost; {:>11} drawn\n",
+            count.hunters, count.won_by_hunters, count.longest, count.won_by_hare, count.drawn,
+        ))?;
+    }
+    let starts = name.key.numbers_of_hunters(most_hunters).map(|hunters| name.key.with_hunters(hunters));
+    for start in starts.filter(|rules| rules.check().is_ok()).flat_map(|rules| rules.starts()) {
+        let value = table.value(start);
+        let plies = value.plies.map_or_else(String::new, |plies| format!(" in {plies} plies"));
+        print(&format!("{start}: {}{plies}\n", value.result))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Solves a table and writes it, and reads it again as everybody else will.
+fn make_table(folder: &Folder, name: Name) -> Result<Table, Failure> {
+    let Some(lock) = folder.lock()? else {
+        return Err("another process is making a table in this folder; try again when it is done".into());
+    };
+    let begun = Instant::now();
+    let bar =
+        ProgressBar::new(1000).with_style(ProgressStyle::with_template("{wide_bar} {percent}%, {eta} left")?);
+    let mut told = 0.0;
+    let solved = tables::solve(name, Priority::Normal, &Progress::default(), |ratio| {
+        bar.set_position((ratio * 1000.0) as u64);
+        if bar.is_hidden() && ratio >= told + 0.1 {
+            told = ratio;
+            let seconds_left = (begun.elapsed().as_secs_f64() * (1.0 / ratio - 1.0)) as u64;
+            tracing::info!(table = %name, percent = (ratio * 100.0) as u8, seconds_left, "making a table");
+        }
+    });
+    bar.finish_and_clear();
+    let table = solved.map_err(|Stopped| "the table is left unfinished")?;
+    folder.write(&lock, &table)?;
+    tracing::info!(table = %name, seconds = begun.elapsed().as_secs_f64(), "table made");
+    drop(table);
+    Ok(folder.open(name)?.ok_or("the table is gone again")?)
 }
 
 async fn ratings_command(

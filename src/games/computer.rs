@@ -265,7 +265,9 @@ impl ComputerPlayer {
         let chosen = tokio::task::spawn_blocking(move || choose(&solver, &play, level, dice)).await?;
         let Some(mv) = chosen else { return Ok(()) };
         let (ply, text) = (game.ply() + 1, mv.to_string());
-        match play_move(db, &self.hot, &self.events, clock.now(), Mover::Computer(role), game.id, ply, &text).await {
+        match play_move(db, &self.hot, &self.events, clock.now(), Mover::Computer(role), game.id, ply, &text)
+            .await
+        {
             Ok(played) => self.look_at(&played.game),
             // Another process was faster, or the game is over.
             Err(PlayMoveError::Refused(_)) => {}

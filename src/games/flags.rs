@@ -79,12 +79,7 @@ pub(super) async fn flag(
 }
 
 /// Tries again while a move takes the number in the log first: it arrived in time, and counts.
-async fn fall(
-    db: &PgPool,
-    events: &Events,
-    now: Timestamp,
-    id: GameId,
-) -> Result<Option<Game>, sqlx::Error> {
+async fn fall(db: &PgPool, events: &Events, now: Timestamp, id: GameId) -> Result<Option<Game>, sqlx::Error> {
     let mut outcome = try_fall(db, events, now, id).await;
     for _ in 1..ATTEMPTS {
         match &outcome {

@@ -91,6 +91,11 @@ pub fn recorder() -> &'static PrometheusHandle {
         metrics::describe_counter!("leveret_notices_received_total", "Notices of other processes");
         metrics::describe_counter!("leveret_bus_reconnects_total", "How often the bus was lost");
         metrics::describe_gauge!("leveret_db_connections", "Connections to the database, by state");
+        metrics::describe_gauge!(
+            "leveret_solver_progress_ratio",
+            "How much of the usual table of Catch the Hare is made, 1 when it is there"
+        );
+        metrics::describe_gauge!("leveret_solver_tables", "Tables of Catch the Hare that are in use");
         handle
     })
 }

@@ -1,14 +1,19 @@
 //! What positions of both games are worth with best play, from complete tables.
 //!
 //! Pure: names [`crate::rules`] and std only; reads no clock and no file. [`Solver`] is what the rest of the house
-//! uses. What it guarantees, and what it leaves open, is said at each of its functions.
+//! uses. What it guarantees, and what it leaves open, is said at each of its functions. Hare and Hounds it knows from
+//! the beginning; a [`Table`] for Catch the Hare takes about a minute to solve and can be added at any time.
 
+mod catch_the_hare;
 pub mod computer;
 mod hare_and_hounds;
 pub mod search;
 mod value;
 
+pub use catch_the_hare::{Count, Key, MOST_HUNTERS, Progress, Stopped, Table};
 pub use value::Value;
+
+use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::rules::{History, Move, Play, Position, Role, Rules};
 use hare_and_hounds::HareAndHounds;
@@ -17,6 +22,7 @@ use hare_and_hounds::HareAndHounds;
 #[derive(Clone, Debug)]
 pub struct Solver {
     hare_and_hounds: &'static HareAndHounds,
+    catch_the_hare: Arc<RwLock<Vec<Arc<Table>>>>,
 }
 
 impl Default for Solver {
@@ -28,7 +34,26 @@ impl Default for Solver {
 impl Solver {
     /// Knows all of Hare and Hounds; the first one in a process works it out, which takes milliseconds.
     pub fn new() -> Solver {
-        Solver { hare_and_hounds: HareAndHounds::solved() }
+        Solver { hare_and_hounds: HareAndHounds::solved(), catch_the_hare: Arc::default() }
+    }
+
+    /// Adds a table of Catch the Hare, which every clone knows from now on.
+    pub fn add(&self, table: Table) {
+        self.catch_the_hare.write().unwrap_or_else(PoisonError::into_inner).push(Arc::new(table));
+    }
+
+    /// Whether there is a table for games by these rules.
+    pub fn knows(&self, rules: Rules) -> bool {
+        match rules {
+            Rules::HareAndHounds(_) => true,
+            Rules::CatchTheHare(rules) => self.table(rules.into(), rules.hunters).is_some(),
+        }
+    }
+
+    /// A table of Catch the Hare that goes up to this number of hunters.
+    fn table(&self, key: Key, hunters: u8) -> Option<Arc<Table>> {
+        let tables = self.catch_the_hare.read().unwrap_or_else(PoisonError::into_inner);
+        tables.iter().find(|table| table.key() == key && hunters <= table.most_hunters()).cloned()
     }
 
     /// The value of a position, whatever went before; none when there is no table for it.
@@ -40,7 +65,9 @@ impl Solver {
         rules.admits(position).ok()?;
         match rules {
             Rules::HareAndHounds(_) => Some(self.hare_and_hounds.position(position)),
-            Rules::CatchTheHare(_) => None,
+            Rules::CatchTheHare(rules) => {
+                Some(self.table(rules.into(), position.pack().len())?.value(position))
+            }
         }
     }
 
@@ -57,6 +84,21 @@ impl Solver {
     }
 
     /// The value of a game under way; none when there is no table for it.
+    ///
+    /// In Hare and Hounds the history is taken into account: the result is exact. So are the plies of every win of the
+    /// hounds, and by `ten-vertical` those of every win of the hare. By `thirty-moves` the plies of a win of the hare
+    /// are those of an escape that nothing prevents (it may win sooner by the hounds' being stuck), and there are none
+    /// where it wins by the move limit alone.
+    ///
+    /// In Catch the Hare, once the game is over its result counts; until then this is the value without history:
+    ///
+    /// - A draw is a draw: what neither side can win without the rules about history, it cannot win with them.
+    /// - A win in n plies is a win in n plies if n is not more than the plies that are left until `no-progress` (100
+    ///   less those since the last capture, and the enclosing move itself may be the last of them), and if no position
+    ///   since that capture has stood twice and is won for the same side in fewer than n plies. For along the quickest
+    ///   win the plies fall from move to move: no position of it comes twice, and one that has stood once before comes
+    ///   for the second time only. To find a shorter win, rules that only make draws are no help.
+    /// - Otherwise the winner may have to go another way, or have no way left. The value says who is better off.
     pub fn play(&self, play: &Play) -> Option<Value> {
         if let Some(outcome) = play.outcome() {
             return Some(Value { result: outcome.result, plies: Some(0) });

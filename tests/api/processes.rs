@@ -36,7 +36,11 @@ fn leveret(folder: &Path) -> Command {
             command.env_remove(name);
         }
     }
-    command.args(["--log-format", "json"]).env("LEVERET_DATA_DIR", folder).stdin(Stdio::null());
+    command
+        .args(["--log-format", "json"])
+        .env("LEVERET_DATA_DIR", folder)
+        .env("LEVERET_SOLVE", "off")
+        .stdin(Stdio::null());
     command
 }
 

@@ -3,33 +3,26 @@
 
 use crate::rules::{Board as Drawn, Point, Position, Role};
 
-/// How many points the grid has, of which the board uses eleven.
-const POINTS: usize = Point::COUNT;
+/// How many points the board has. Here they are numbered from 0 in the order of their names.
+const POINTS: usize = 11;
+/// How many sets of points there are.
+const SETS: usize = 1 << POINTS;
 
-/// Where all pieces stand and whose turn it is; points are the bits and numbers of the grid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// Where all pieces stand and whose turn it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Spot {
-    pub(super) hounds: u32,
-    pub(super) hare: u8,
+    hounds: u16,
+    hare: u8,
     pub(super) turn: Role,
 }
 
-impl From<Position> for Spot {
-    fn from(position: Position) -> Spot {
-        let hare = u8::try_from(position.hare().index()).expect("the grid has 25 points");
-        Spot { hounds: position.pack().bits(), hare, turn: position.turn() }
-    }
-}
-
 impl Spot {
-    /// The sum of the hounds' columns, which never falls.
-    pub(super) fn reach(self) -> usize {
-        bits(self.hounds).map(column).sum()
-    }
+    /// How many numbers there are for spots.
+    pub(super) const COUNT: usize = 2 * POINTS * SETS;
 
-    /// Whether every hound is to the right of the hare.
-    pub(super) fn has_escaped(self) -> bool {
-        bits(self.hounds).all(|hound| column(hound) > column(usize::from(self.hare)))
+    /// Its number.
+    pub(super) fn number(self) -> usize {
+        (self.turn as usize * POINTS + usize::from(self.hare)) * SETS + usize::from(self.hounds)
     }
 }
 
@@ -45,40 +38,63 @@ pub(super) struct Step {
 /// Which points a piece can step to.
 #[derive(Debug)]
 pub(super) struct Board {
-    points: Vec<usize>,
-    neighbours: [u32; POINTS],
-    not_left: [u32; POINTS],
+    points: &'static [Point],
+    columns: [u8; POINTS],
+    neighbours: [u16; POINTS],
+    not_left: [u16; POINTS],
 }
 
 impl Board {
     pub(super) fn new() -> Board {
         let drawn = Drawn::hare_and_hounds();
-        let mut neighbours = [0; POINTS];
-        let mut not_left = [0; POINTS];
+        let mut board = Board {
+            points: drawn.points(),
+            columns: [0; POINTS],
+            neighbours: [0; POINTS],
+            not_left: [0; POINTS],
+        };
+        for (column, point) in board.columns.iter_mut().zip(drawn.points()) {
+            *column = point.x();
+        }
         for &(a, b) in drawn.lines() {
-            for (from, to) in [(a.index(), b.index()), (b.index(), a.index())] {
-                neighbours[from] |= 1 << to;
-                if column(to) >= column(from) {
-                    not_left[from] |= 1 << to;
+            for (from, to) in [(board.point(a), board.point(b)), (board.point(b), board.point(a))] {
+                board.neighbours[from] |= 1 << to;
+                if board.columns[to] >= board.columns[from] {
+                    board.not_left[from] |= 1 << to;
                 }
             }
         }
-        Board { points: drawn.points().iter().map(|point| point.index()).collect(), neighbours, not_left }
+        board
+    }
+
+    /// The number of a point.
+    fn point(&self, point: Point) -> usize {
+        self.points.binary_search(&point).expect("pieces stand on the board")
+    }
+
+    /// The spot that a position is.
+    pub(super) fn spot(&self, position: Position) -> Spot {
+        let hounds = position.pack().iter().fold(0, |all, hound| all | 1 << self.point(hound));
+        Spot { hounds, hare: self.point(position.hare()) as u8, turn: position.turn() }
     }
 
     /// Every way in which three hounds and a hare can stand, with this side to move.
-    pub(super) fn spots(&self, turn: Role) -> Vec<Spot> {
-        let mut spots = Vec::new();
-        for (index, &first) in self.points.iter().enumerate() {
-            for (further, &second) in self.points.iter().enumerate().skip(index + 1) {
-                for &third in &self.points[further + 1..] {
-                    let hounds = 1 << first | 1 << second | 1 << third;
-                    let free = self.points.iter().filter(|&&hare| hounds >> hare & 1 == 0);
-                    spots.extend(free.map(|&hare| Spot { hounds, hare: hare as u8, turn }));
-                }
-            }
-        }
-        spots
+    pub(super) fn spots(&self, turn: Role) -> impl Iterator<Item = Spot> {
+        let hounds = (0..SETS as u16).filter(|hounds| hounds.count_ones() == 3);
+        hounds.flat_map(move |hounds| {
+            let free = (0..POINTS as u8).filter(move |hare| hounds >> hare & 1 == 0);
+            free.map(move |hare| Spot { hounds, hare, turn })
+        })
+    }
+
+    /// The sum of the hounds' columns, which never falls.
+    pub(super) fn reach(&self, spot: Spot) -> usize {
+        bits(spot.hounds).map(|hound| usize::from(self.columns[hound])).sum()
+    }
+
+    /// Whether every hound is to the right of the hare.
+    pub(super) fn has_escaped(&self, spot: Spot) -> bool {
+        bits(spot.hounds).all(|hound| self.columns[hound] > self.columns[usize::from(spot.hare)])
     }
 
     /// Every step of the side to move, supposing that the hare has not escaped.
@@ -95,18 +111,14 @@ impl Board {
                     Role::Hounds => Spot { hounds: spot.hounds & !(1 << from) | 1 << to, turn, ..spot },
                     Role::Hare => Spot { hare: to as u8, turn, ..spot },
                 },
-                is_vertical: column(from) == column(to),
+                is_vertical: self.columns[from] == self.columns[to],
             })
         })
     }
 }
 
-fn column(point: usize) -> usize {
-    point / 5
-}
-
 /// The numbers of the bits that are set, in ascending order.
-fn bits(mut set: u32) -> impl Iterator<Item = usize> {
+fn bits(mut set: u16) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let next = (set != 0).then_some(set.trailing_zeros() as usize)?;
         set &= set - 1;

@@ -55,7 +55,7 @@ impl HareAndHounds {
 
     /// The value of a position whatever went before.
     pub(super) fn position(&self, position: Position) -> Value {
-        self.table.value(Spot::from(position))
+        self.table.value(self.board.spot(position))
     }
 
     /// The value of a game under way that is not over.
@@ -67,15 +67,15 @@ impl HareAndHounds {
         vertical_in_a_row: u16,
     ) -> Value {
         match rules.getting_away {
-            GettingAway::TenVertical => self.verticals.value(Spot::from(position), vertical_in_a_row),
+            GettingAway::TenVertical => self.verticals.value(self.board.spot(position), vertical_in_a_row),
             GettingAway::ThirtyMoves => self.thirty_moves(position, made_by_hounds),
         }
     }
 
     fn thirty_moves(&self, position: Position, made_by_hounds: &[Position]) -> Value {
-        let spot = Spot::from(position);
+        let spot = self.board.spot(position);
         let moves_left = MOVE_LIMIT.saturating_sub(made_by_hounds.len());
-        let banned: Vec<Spot> = made_by_hounds.iter().map(|&made| Spot::from(made)).collect();
+        let banned: Vec<Spot> = made_by_hounds.iter().map(|&made| self.board.spot(made)).collect();
         let freely = self.table.value(spot);
         // History only takes moves away from the hounds, so it cannot win for them what is lost without.
         let value = if freely.result == GameResult::Hounds {

@@ -111,7 +111,8 @@ impl TestApp {
         let (url, serve, hand) = (database.url.clone(), settings.clone(), clock.clone());
         let starting = runtime.spawn(async move {
             let db = db::connect(&url, POOL_SIZE).await.expect("the database answers");
-            let options = Options { db, clock: hand, serve, listener, tasks: false, signals: false };
+            let options =
+                Options { db, clock: hand, serve, listener, tables: None, tasks: false, signals: false };
             App::start(options).await.expect("the server starts")
         });
         let app = Arc::new(starting.await.expect("the start does not panic"));
