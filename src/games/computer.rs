@@ -13,8 +13,8 @@ use sqlx::PgPool;
 use tokio::sync::Notify;
 
 use super::{
-    ActError, ClockSetting, ComputerDue, DrawIntent, Game, HotGames, Mover, NewGame, PlayMoveError, announce,
-    clear_draw_offer, create, offer_draw, play_move, store,
+    ActError, ClockSetting, ComputerDue, DrawIntent, Game, HotGames, Mover, NewGame, PlayMoveError, Turn,
+    announce, clear_draw_offer, create, offer_draw, play_move, store,
 };
 use crate::{
     events::{Events, player_log},
@@ -265,9 +265,8 @@ impl ComputerPlayer {
         let chosen = tokio::task::spawn_blocking(move || choose(&solver, &play, level, dice)).await?;
         let Some(mv) = chosen else { return Ok(()) };
         let (ply, text) = (game.ply() + 1, mv.to_string());
-        match play_move(db, &self.hot, &self.events, clock.now(), Mover::Computer(role), game.id, ply, &text)
-            .await
-        {
+        let turn = Turn { mover: Mover::Computer(role), ply, text: &text };
+        match play_move(db, &self.hot, &self.events, clock.now(), game.id, turn).await {
             Ok(played) => self.look_at(&played.game),
             // Another process was faster, or the game is over.
             Err(PlayMoveError::Refused(_)) => {}

@@ -79,6 +79,17 @@ pub struct Game {
     pub rating_changes: Option<ByRole<RatingChange>>,
 }
 
+/// A move that somebody wants to make.
+#[derive(Clone, Copy, Debug)]
+pub struct Turn<'a> {
+    /// Who.
+    pub mover: Mover,
+    /// The ply that it is to be, from 1.
+    pub ply: u16,
+    /// The move.
+    pub text: &'a str,
+}
+
 /// What the computer has to do in a game.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ComputerDue {
@@ -182,7 +193,7 @@ impl Game {
         }
     }
 
-    /// Decides on `text` as ply number `ply`. The pack has the odd plies, the hare the even ones.
+    /// Decides on a move. The pack has the odd plies, the hare the even ones.
     ///
     /// A move that stands already is recognised before anything else is asked, so that a client which lost the
     /// answer to its last move may send it again even when it has ended the game. Time is judged by `now`, the
@@ -191,7 +202,8 @@ impl Game {
     /// # Errors
     ///
     /// Why it cannot be played.
-    pub fn decide(&self, mover: Mover, ply: u16, text: &str, now: Timestamp) -> Result<Decision, PlyRefusal> {
+    pub fn decide(&self, turn: Turn<'_>, now: Timestamp) -> Result<Decision, PlyRefusal> {
+        let Turn { mover, ply, text } = turn;
         let role = self.role_of_mover(mover).ok_or(PlyRefusal::NotAPlayer)?;
         if let Some(played) = usize::from(ply).checked_sub(1).and_then(|index| self.moves.get(index)) {
             let theirs = if ply % 2 == 1 { Role::Hounds } else { Role::Hare };

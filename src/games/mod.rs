@@ -28,7 +28,7 @@ use self::store::Happening;
 pub use self::{
     clock::{ClockSetting, Fall, GameClock},
     ending::Ending,
-    game::{ComputerDue, Decision, Game, Mover, PlyRefusal, Seat},
+    game::{ComputerDue, Decision, Game, Mover, PlyRefusal, Seat, Turn},
     hot::HotGames,
     live_positions::LivePositions,
     log::{LogEntry, log_since},
@@ -196,7 +196,7 @@ pub struct PlayedMove {
 /// How often something is tried against a game that changes meanwhile.
 const ATTEMPTS: usize = 5;
 
-/// Plays `text` as ply number `ply`, or finds that it stands already.
+/// Plays a move, or finds that it stands already.
 ///
 /// A game that this process remembers needs no read: its next ply is decided from memory, and recorded by a
 /// statement that writes only if the ply still fits. `now` is when the move arrived, whatever it had to wait for
@@ -210,20 +210,18 @@ pub async fn play_move(
     hot: &HotGames,
     events: &Events,
     now: Timestamp,
-    mover: Mover,
     id: GameId,
-    ply: u16,
-    text: &str,
+    turn: Turn<'_>,
 ) -> Result<PlayedMove, PlayMoveError> {
     if let Some(game) = hot.get(id)
-        && let Ok(Decision::Played(next)) = game.decide(mover, ply, text, now)
+        && let Ok(Decision::Played(next)) = game.decide(turn, now)
         && let Some(played) = record_move(db, hot, events, *next, now).await?
     {
         return Ok(played);
     }
     for _ in 0..ATTEMPTS {
         let game = store::find(db, id).await?.ok_or(PlayMoveError::NoSuchGame)?;
-        match game.decide(mover, ply, text, now) {
+        match game.decide(turn, now) {
             Err(PlyRefusal::TimeUp(_)) => {
                 flags::flag(db, events, now, id).await?;
             }

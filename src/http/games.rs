@@ -23,7 +23,7 @@ use crate::{
     dice::roll,
     events::Events,
     games::{
-        self, ActError, DrawIntent, Ending, Fresh, Game, HotGames, Mover, PlayMoveError, PlyRefusal,
+        self, ActError, DrawIntent, Ending, Fresh, Game, HotGames, Mover, PlayMoveError, PlyRefusal, Turn,
         computer::ComputerPlayer,
         history::{self, Filter},
     },
@@ -178,6 +178,7 @@ struct MoveRequest {
     extensions(("x-problems" = json!(["not-a-player", "not-your-turn", "ply-conflict", "game-over", "illegal-move"]))),
 )]
 #[put("/v1/games/{game_id}/moves/{ply}")]
+#[expect(clippy::too_many_arguments, reason = "a handler takes what it extracts")]
 async fn play_move(
     caller: Caller,
     path: Path<(GameId, u16)>,
@@ -190,8 +191,8 @@ async fn play_move(
 ) -> Result<HttpResponse, ApiError> {
     let now = clock.now();
     let (id, ply) = path.into_inner();
-    let mover = Mover::Player(caller.0.player);
-    let played = games::play_move(&db, &hot, &events, now, mover, id, ply, &body.text).await?;
+    let turn = Turn { mover: Mover::Player(caller.0.player), ply, text: &body.text };
+    let played = games::play_move(&db, &hot, &events, now, id, turn).await?;
     computer.look_at(&played.game);
     let mut response = if played.is_new { HttpResponse::Created() } else { HttpResponse::Ok() };
     Ok(response.json(GameView::of(&played.game, now)))
