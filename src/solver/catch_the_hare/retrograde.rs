@@ -133,7 +133,7 @@ impl<'a> Work<'a> {
 
     /// Does something to every block, and counts how many positions it says it has met.
     fn in_parallel(&self, on_block: impl Fn(Block) -> u64 + Sync) -> Result<(), Stopped> {
-        const AT_ONCE: usize = 64;
+        const AT_ONCE: usize = 16;
         let next = AtomicUsize::new(0);
         let take_blocks = || {
             loop {
