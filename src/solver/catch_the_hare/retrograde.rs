@@ -181,7 +181,7 @@ impl<'a> Work<'a> {
             self.too_few,
             &mut |left, landing| match self.after_leap(left, landing) {
                 DRAWN => can_draw = true,
-                plies if plies % 2 == 0 => {
+                plies if plies.is_multiple_of(2) => {
                     let win = one_more(plies);
                     quickest_win = Some(quickest_win.map_or(win, |quickest: u8| quickest.min(win)));
                 }
@@ -260,7 +260,7 @@ impl<'a> Work<'a> {
 
     /// Looks at the hunters' moves that lead to a position with the hare to move.
     fn hunters_came_from(&self, hunters: u32, hare: usize, round: u8) {
-        let hunters_win = round % 2 == 0;
+        let hunters_win = round.is_multiple_of(2);
         for before in self.board.hunters_after(hunters, hare) {
             let number = self.layer.number(before, hare);
             if self.hunters_to_move[number].load(Relaxed) == DRAWN
