@@ -72,7 +72,11 @@ games *args:
     cargo build --release --bin leveret
     cargo run --release --example random_games -- "$@"
 
-# Benchmarks of the rules and of the pairing
+# Solves Catch the Hare by all its readings and compares with what is known; takes minutes
+prove:
+    cargo run --release --example prove_tables
+
+# Benchmarks of the rules, of the pairing and of the solver
 bench *args:
     cargo bench "$@"
 # Moves a second against pgbench on the same PostgreSQL: just load --seconds 10

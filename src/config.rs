@@ -14,7 +14,7 @@ pub struct DatabaseSettings {
     #[arg(long, env = "DATABASE_URL", hide_env_values = true, global = true)]
     pub database_url: Option<String>,
 
-    /// Folder of the private PostgreSQL [default: the platform's data folder; /var/lib/leveret for root]
+    /// Folder of the private PostgreSQL and of the tables [default: the platform's data folder; /var/lib/leveret for root]
     #[arg(long, env = "LEVERET_DATA_DIR", global = true)]
     pub data_dir: Option<PathBuf>,
 

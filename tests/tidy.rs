@@ -101,6 +101,7 @@ const LONG_FOR_A_REASON: &[(&str, &str)] = &[
     ("http/players.rs", "the operations of a resource stand together, and their documentation is most of it"),
     ("lobby/challenges.rs", "SQL reads best one clause a line, and the SQL of a table stands together"),
     ("lobby/tickets.rs", "SQL reads best one clause a line, and the SQL of a table stands together"),
+    ("main.rs", "the commands stand together, one function each"),
     ("lobby/matchmaker.rs", "one step of the matchmaker is one transaction, read from top to bottom"),
 ];
 

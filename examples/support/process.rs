@@ -80,7 +80,7 @@ impl ServerProcess {
         // Of what is not a warning, only what the main program says: that it is ready. (Without sqlx the filter loses
         // that line after a notice that it keeps back.)
         command.env("LEVERET_LOG", "warn,sqlx=info,leveret=info,leveret::=warn");
-        command.args(["--listen", "127.0.0.1:0", "--rate-limits", "off"]).args(settings);
+        command.args(["--listen", "127.0.0.1:0", "--rate-limits", "off", "--solve", "off"]).args(settings);
         let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn()?;
         let log = child.stderr.take().ok_or("the server has no log")?;
         let complaints = Arc::new(Mutex::new(Vec::new()));

@@ -2,11 +2,7 @@
 //!
 //! A folder that cannot be used is no reason not to serve: the table is made all the same and kept in memory only.
 
-use std::{
-    sync::Arc,
-    thread::{self, JoinHandle},
-    time::Duration,
-};
+use std::{sync::Arc, thread, time::Duration};
 
 use super::{Folder, Name, Priority, solve};
 use crate::solver::{Progress, Solver};
@@ -23,11 +19,13 @@ pub struct Settings {
     pub make: bool,
 }
 
-/// The thread that does it. Dropping it stops the work and waits for its end, which takes milliseconds.
+/// The thread that does it. Dropping this stops the work.
+///
+/// Nobody waits for its end: on a busy machine it hardly gets to notice, and it may be cut off at any time, since a
+/// file takes its place only when it is complete.
 #[derive(Debug)]
 pub struct Background {
     progress: Arc<Progress>,
-    thread: Option<JoinHandle<()>>,
 }
 
 impl Background {
@@ -39,20 +37,14 @@ impl Background {
     pub fn start(settings: Settings, solver: Solver) -> std::io::Result<Background> {
         let progress = Arc::new(Progress::default());
         let work = Work { settings, solver, progress: progress.clone(), opened: 0 };
-        let thread = thread::Builder::new().name("tables".to_owned()).spawn(move || work.done())?;
-        Ok(Background { progress, thread: Some(thread) })
+        thread::Builder::new().name("tables".to_owned()).spawn(move || work.done())?;
+        Ok(Background { progress })
     }
 }
 
 impl Drop for Background {
     fn drop(&mut self) {
         self.progress.stop();
-        if let Some(thread) = self.thread.take() {
-            thread.thread().unpark();
-            if thread.join().is_err() {
-                tracing::error!("the solver has failed");
-            }
-        }
     }
 }
 

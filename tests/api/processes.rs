@@ -6,6 +6,7 @@ use std::{
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
     thread,
+    time::Duration,
 };
 
 use leveret::dice;
@@ -61,7 +62,12 @@ struct Service {
 impl Service {
     /// Starts it and waits for the line that says where it is.
     fn start(folder: &Path) -> Service {
+        Service::start_with(folder, &[])
+    }
+
+    fn start_with(folder: &Path, settings: &[(&str, &Path)]) -> Service {
         let mut child = leveret(folder)
+            .envs(settings.iter().copied())
             .args(["--listen", "127.0.0.1:0"])
             .stderr(Stdio::piped())
             .spawn()
@@ -155,6 +161,105 @@ async fn what_was_played_is_there_after_a_restart() {
     assert_eq!(service.stop(), Some(0));
 }
 
+/// `leveret solve` of a table that takes a second.
+fn solve(folder: &Path, further: &[&str]) -> Output {
+    let few = ["solve", "--board", "no-diagonals", "--too-few", "cannot-enclose", "--hunters", "4"];
+    run(leveret(folder).args(few).args(further))
+}
+
+/// A number that the service measures.
+async fn measured(service: &Service, name: &str) -> Option<f64> {
+    let metrics = service.client().get("/metrics").await.text();
+    metrics.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
+}
+
+/// Looks until it is so, for as long as a slow machine may take.
+async fn until(is_so: impl Fn() -> bool) {
+    for _ in 0..600 {
+        if is_so() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("it never comes to be so");
+}
+
+/// Asks until it is so, for as long as a slow machine may take.
+async fn until_measured(service: &Service, name: &str, is_so: impl Fn(f64) -> bool) {
+    for _ in 0..600 {
+        if measured(service, name).await.is_some_and(&is_so) {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("{name} is {:?}", measured(service, name).await);
+}
+
+#[tokio::test]
+async fn a_table_is_made_once_checked_each_time_and_opened_by_the_service() {
+    let folder = Folder::new();
+    let missing = solve(&folder.0, &["--check"]);
+    assert!(!missing.status.success() && said(&missing).contains("there is no"), "{}", said(&missing));
+    assert!(!folder.0.exists(), "whoever only looks makes nothing");
+
+    let made = solve(&folder.0, &[]);
+    assert!(made.status.success() && said(&made).contains("table made"), "{}", said(&made));
+    assert!(said(&made).contains(" 4 hunters to move:          24 won"), "{}", said(&made));
+    for further in [&["--check"][..], &[]] {
+        let again = solve(&folder.0, further);
+        assert!(again.status.success() && !said(&again).contains("table made"), "{}", said(&again));
+    }
+
+    let service = Service::start(&folder.0);
+    until_measured(&service, "leveret_solver_tables", |tables| tables == 1.0).await;
+    assert_eq!(service.stop(), Some(0));
+
+    let file = folder.0.join("tables/catch-the-hare-no-diagonals-cannot-enclose-4.table");
+    let mut bytes = fs::read(&file).expect("a file");
+    bytes[1000] ^= 1;
+    fs::write(&file, bytes).expect("it can be written");
+    let damaged = solve(&folder.0, &["--check"]);
+    assert!(!damaged.status.success() && said(&damaged).contains("is damaged"), "{}", said(&damaged));
+    let service = Service::start(&folder.0);
+    service.client().get("/v1/variants").await.ok(200);
+    assert_eq!(service.stop(), Some(0), "a damaged table is no reason not to serve");
+    let anew = solve(&folder.0, &[]);
+    assert!(said(&anew).contains("made anew") && said(&anew).contains("table made"), "{}", said(&anew));
+    assert!(solve(&folder.0, &["--check"]).status.success());
+}
+
+#[test]
+fn a_table_without_a_game_is_refused() {
+    let nothing = run(leveret(Path::new("/nowhere")).args(["solve", "--hunters", "9"]));
+    assert!(!nothing.status.success() && said(&nothing).contains("--hunters"), "{}", said(&nothing));
+}
+
+#[tokio::test]
+async fn a_service_makes_its_table_while_it_serves_and_leaves_it_when_it_is_stopped() {
+    let folder = Folder::new();
+    let solve = ("LEVERET_SOLVE", Path::new("on"));
+    let service = Service::start_with(&folder.0, &[solve]);
+    let tables = folder.0.join("tables");
+    until(|| tables.join("lock").exists()).await;
+    until_measured(&service, "leveret_solver_progress_ratio", |ratio| ratio < 1.0).await;
+    service.client().get("/v1/variants").await.ok(200);
+
+    // A second one is told to wait, which is none of its players' business.
+    let second = Service::start_with(&folder.0.join("second"), &[solve, ("LEVERET_TABLES_DIR", &tables)]);
+    until_measured(&second, "leveret_solver_tables", |opened| opened == 0.0).await;
+    assert_eq!(second.stop(), Some(0));
+
+    assert_eq!(service.stop(), Some(0));
+    let left = fs::read_dir(&tables).expect("a folder").map(|entry| entry.expect("an entry").file_name());
+    assert_eq!(left.collect::<Vec<_>>(), ["lock"]);
+
+    // Where no folder can be, the table is made for this process alone.
+    let nowhere = tables.join("lock/tables");
+    let service = Service::start_with(&folder.0, &[solve, ("LEVERET_TABLES_DIR", &nowhere)]);
+    until_measured(&service, "leveret_solver_progress_ratio", |ratio| ratio < 1.0).await;
+    assert_eq!(service.stop(), Some(0));
+}
+
 #[test]
 fn the_help_tells_every_setting() {
     let help = said(&run(leveret(Path::new("/nowhere")).arg("--help")));
@@ -167,6 +272,8 @@ fn the_help_tells_every_setting() {
         "LEVERET_REFRESH_TOKEN_DAYS",
         "LEVERET_ARGON2_MEMORY_KIB",
         "LEVERET_POOL_SIZE",
+        "LEVERET_TABLES_DIR",
+        "LEVERET_SOLVE",
         "LEVERET_LOG_FORMAT",
     ];
     for setting in settings {

@@ -133,7 +133,7 @@ impl<'a> Work<'a> {
 
     /// Does something to every block, and counts how many positions it says it has met.
     fn in_parallel(&self, on_block: impl Fn(Block) -> u64 + Sync) -> Result<(), Stopped> {
-        const AT_ONCE: usize = 64;
+        const AT_ONCE: usize = 16;
         let next = AtomicUsize::new(0);
         let take_blocks = || {
             loop {
@@ -181,7 +181,7 @@ impl<'a> Work<'a> {
             self.too_few,
             &mut |left, landing| match self.after_leap(left, landing) {
                 DRAWN => can_draw = true,
-                plies if plies % 2 == 0 => {
+                plies if plies.is_multiple_of(2) => {
                     let win = one_more(plies);
                     quickest_win = Some(quickest_win.map_or(win, |quickest: u8| quickest.min(win)));
                 }
