@@ -28,7 +28,7 @@ use crate::{
         self,
         finish::{RequestSpan, admit, finish},
         limits::Limits,
-        live::{Slots, Studio, limit_stalling},
+        live::{Live, Slots, limit_stalling},
         lobby::PublicUrl,
         operations,
     },
@@ -122,7 +122,7 @@ impl App {
         let (wall_clock, access) = (Data::new(clock.clone()), Data::new(tokens.clone()));
         let (presence, public_url) = (Data::new(presence), Data::new(PublicUrl(public_url)));
         let announced = Data::new(events.clone());
-        let studio = Studio {
+        let live = Live {
             events: announced.clone(),
             clock: wall_clock.clone(),
             tokens: access.clone(),
@@ -136,7 +136,7 @@ impl App {
             tokens: access,
             hot: Data::new(HotGames::new(HOT_GAMES)),
             events: announced,
-            studio: Data::new(studio),
+            live: Data::new(live),
             slots: Data::new(slots.clone()),
             presence,
             matchmaker: Data::new(matchmaker.clone()),
@@ -289,7 +289,7 @@ struct Shared {
     tokens: Data<AccessTokens>,
     hot: Data<HotGames>,
     events: Data<Events>,
-    studio: Data<Studio>,
+    live: Data<Live>,
     slots: Data<Slots>,
     presence: Data<Presence>,
     matchmaker: Data<Matchmaker>,
@@ -316,7 +316,7 @@ impl Shared {
             .app_data(self.tokens)
             .app_data(self.hot)
             .app_data(self.events)
-            .app_data(self.studio)
+            .app_data(self.live)
             .app_data(self.slots)
             .app_data(self.presence)
             .app_data(self.matchmaker)
