@@ -28,7 +28,7 @@ use crate::{
         self,
         finish::{RequestSpan, admit, finish},
         limits::Limits,
-        live::{Slots, Studio, limit_stalling},
+        live::{Live, Slots, limit_stalling},
         lobby::PublicUrl,
         operations,
     },
@@ -138,7 +138,7 @@ impl App {
         let (wall_clock, access) = (Data::new(clock.clone()), Data::new(tokens.clone()));
         let (presence, public_url) = (Data::new(presence), Data::new(PublicUrl(public_url)));
         let announced = Data::new(events.clone());
-        let studio = Studio {
+        let live = Live {
             events: announced.clone(),
             clock: wall_clock.clone(),
             tokens: access.clone(),
@@ -155,7 +155,7 @@ impl App {
             live_positions: Data::new(LivePositions::default()),
             solver: Data::new(solver.clone()),
             events: announced,
-            studio: Data::new(studio),
+            live: Data::new(live),
             slots: Data::new(slots.clone()),
             presence,
             matchmaker: Data::new(matchmaker.clone()),
@@ -362,7 +362,7 @@ struct Shared {
     live_positions: Data<LivePositions>,
     solver: Data<Solver>,
     events: Data<Events>,
-    studio: Data<Studio>,
+    live: Data<Live>,
     slots: Data<Slots>,
     presence: Data<Presence>,
     matchmaker: Data<Matchmaker>,
@@ -392,7 +392,7 @@ impl Shared {
             .app_data(self.live_positions)
             .app_data(self.solver)
             .app_data(self.events)
-            .app_data(self.studio)
+            .app_data(self.live)
             .app_data(self.slots)
             .app_data(self.presence)
             .app_data(self.matchmaker)

@@ -44,7 +44,7 @@ const STALLED_S: u64 = 10;
 
 /// What all streams of a process need.
 #[derive(Clone)]
-pub struct Studio {
+pub struct Live {
     /// Where they wait.
     pub events: Data<Events>,
     /// What time it is.
@@ -59,7 +59,7 @@ pub struct Studio {
 
 /// A reader of a log.
 pub struct Follower {
-    studio: Studio,
+    live: Live,
     db: Data<PgPool>,
     topic: Topic,
     subscription: Subscription,
@@ -97,7 +97,7 @@ impl Follower {
     ///
     /// When there is no such log or the database fails.
     pub async fn begin(
-        studio: Studio,
+        live: Live,
         db: Data<PgPool>,
         topic: Topic,
         claimant: Option<Claimant>,
@@ -105,9 +105,9 @@ impl Follower {
         after: Option<i32>,
     ) -> Result<(Follower, Beginning), ApiError> {
         let mut follower = Follower {
-            subscription: studio.events.hub().subscribe(topic),
-            endings: studio.tokens.endings(),
-            studio,
+            subscription: live.events.hub().subscribe(topic),
+            endings: live.tokens.endings(),
+            live,
             db,
             topic,
             claimant,
@@ -143,7 +143,7 @@ impl Follower {
             }
             None => {
                 self.last = game.last_event;
-                let view = GameView::of(game, self.studio.clock.now());
+                let view = GameView::of(game, self.live.clock.now());
                 Beginning { snapshot: Some(json!(view).to_string()), entries: Vec::new() }
             }
         }
@@ -166,12 +166,12 @@ impl Follower {
     }
 
     async fn player_snapshot(&self, player: PlayerId) -> Result<PlayerSnapshotView, ApiError> {
-        let now = self.studio.clock.now();
+        let now = self.live.clock.now();
         let going_on =
             Filter { player: Some(player), status: Some("ongoing".to_owned()), ..Filter::default() };
         let games = history::list(&self.db, &going_on, None, MOST_SHOWN).await?;
         let challenges = challenges::list_own(&self.db, player, MOST_SHOWN, now).await?;
-        let view = |challenge| ChallengeView::of(challenge, &self.studio.url);
+        let view = |challenge| ChallengeView::of(challenge, &self.live.url);
         Ok(PlayerSnapshotView {
             games: games.iter().map(|game| GameView::of(game, now)).collect(),
             ticket: tickets::live(&self.db, player, now).await?.map(TicketView::from),
@@ -187,7 +187,7 @@ impl Follower {
 
     /// Whether the log is over and nothing more is waited for.
     pub fn is_over(&self) -> bool {
-        self.over_at.is_some_and(|at| at <= self.studio.clock.now())
+        self.over_at.is_some_and(|at| at <= self.live.clock.now())
     }
 
     /// Reads what is in the database after this number.
@@ -214,7 +214,7 @@ impl Follower {
         });
         if let Some(entry) = entries.last() {
             self.last = entry.number;
-            let now = self.studio.clock.now();
+            let now = self.live.clock.now();
             metrics::counter!("leveret_events_sent_total").increment(entries.len() as u64);
             if let Some(over_at) = entries.iter().filter_map(|entry| entry.over_at).next_back() {
                 self.over_at = Some(over_at);
@@ -252,7 +252,7 @@ impl Follower {
 
     /// Whether the session that opened the stream has ended.
     pub fn has_lost_its_session(&self) -> bool {
-        self.claimant.is_some_and(|claimant| self.studio.tokens.has_ended(claimant.session))
+        self.claimant.is_some_and(|claimant| self.live.tokens.has_ended(claimant.session))
     }
 
     /// Whether the process stops.
@@ -278,7 +278,7 @@ impl Follower {
             let mut chunk = BytesMut::new();
             if let Wake::Beat(Beat { closing: false, .. }) = wake {
                 self.note_presence();
-                let now = self.studio.clock.now();
+                let now = self.live.clock.now();
                 let data = json!({"server_now": Instant::from(now), "last": self.last}).to_string();
                 chunk.extend_from_slice(render::frame(None, "heartbeat", &data).as_bytes());
             }
@@ -304,7 +304,7 @@ impl Follower {
 
     fn note_presence(&self) {
         if let Some(claimant) = self.claimant {
-            self.studio.presence.note(claimant.player);
+            self.live.presence.note(claimant.player);
         }
     }
 }

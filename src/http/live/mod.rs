@@ -22,7 +22,7 @@ use tokio::time::{Instant, sleep_until};
 use utoipa::IntoParams;
 use utoipa_actix_web::service_config::ServiceConfig;
 
-pub use self::{follow::Studio, slots::Slots, stalling::limit_stalling};
+pub use self::{follow::Live, slots::Slots, stalling::limit_stalling};
 use self::{
     follow::{Beginning, Follower},
     render::{GameEventsView, PlayerEventsView},
@@ -110,10 +110,10 @@ async fn watch_game(
     id: Path<GameId>,
     query: Query<WatchQuery>,
     db: Data<PgPool>,
-    studio: Data<Studio>,
+    live: Data<Live>,
     slots: Data<Slots>,
 ) -> Result<HttpResponse, ApiError> {
-    watch(&request, &query, Topic::Game(*id), caller.0, db, &studio, &slots).await
+    watch(&request, &query, Topic::Game(*id), caller.0, db, &live, &slots).await
 }
 
 /// Watches what concerns you
@@ -141,11 +141,11 @@ async fn watch_me(
     request: HttpRequest,
     query: Query<WatchQuery>,
     db: Data<PgPool>,
-    studio: Data<Studio>,
+    live: Data<Live>,
     slots: Data<Slots>,
 ) -> Result<HttpResponse, ApiError> {
     let topic = Topic::Player(caller.0.player);
-    watch(&request, &query, topic, Some(caller.0), db, &studio, &slots).await
+    watch(&request, &query, topic, Some(caller.0), db, &live, &slots).await
 }
 
 async fn watch(
@@ -154,7 +154,7 @@ async fn watch(
     topic: Topic,
     claimant: Option<Claimant>,
     db: Data<PgPool>,
-    studio: &Studio,
+    live: &Live,
     slots: &Slots,
 ) -> Result<HttpResponse, ApiError> {
     let wait = query.wait()?;
@@ -164,9 +164,9 @@ async fn watch(
     };
     let slot = slots.take(holder)?;
     let after = query.after(request);
-    let (follower, beginning) = Follower::begin(studio.clone(), db, topic, claimant, slot, after).await?;
+    let (follower, beginning) = Follower::begin(live.clone(), db, topic, claimant, slot, after).await?;
     if query::accepts(request, "application/json") {
-        poll(follower, beginning, wait, studio).await
+        poll(follower, beginning, wait, live).await
     } else if follower.is_over() && beginning.is_empty() {
         Ok(HttpResponse::NoContent().finish())
     } else {
@@ -179,7 +179,7 @@ async fn poll(
     mut follower: Follower,
     beginning: Beginning,
     wait: Duration,
-    studio: &Studio,
+    live: &Live,
 ) -> Result<HttpResponse, ApiError> {
     let Beginning { snapshot, mut entries } = beginning;
     let until = Instant::now() + wait;
@@ -194,7 +194,7 @@ async fn poll(
         };
         entries = follower.catch_up().await;
     }
-    let page = render::page(snapshot.as_deref(), &entries, follower.last(), studio.clock.now());
+    let page = render::page(snapshot.as_deref(), &entries, follower.last(), live.clock.now());
     Ok(HttpResponse::Ok()
         .insert_header((CACHE_CONTROL, "no-store"))
         .content_type("application/json")
