@@ -5,6 +5,7 @@
 
 pub mod accounts;
 pub mod auth;
+pub mod clock_view;
 pub mod document;
 pub mod error;
 pub mod finish;

@@ -18,7 +18,7 @@ use super::{
     tickets,
 };
 use crate::{
-    games::{self, ClockSetting, CreateError, NewGame, house_rules},
+    games::{self, ClockSetting, CreateError, NewGame, OnDrop, house_rules},
     ids::{ChallengeId, GameId, PlayerId},
     rules::{ByRole, Role, Rules},
     wall_clock::Timestamp,
@@ -100,6 +100,8 @@ pub struct Challenge {
     pub rated: bool,
     /// The role that the challenger wants.
     pub role: RoleWish,
+    /// What becomes of a side that leaves.
+    pub on_drop: OnDrop,
     /// Whether a rematch swaps the roles.
     pub swap_roles: bool,
     /// What became of it.
@@ -129,8 +131,23 @@ pub struct NewChallenge {
     pub role: RoleWish,
     /// Whether it is to change ratings.
     pub rated: bool,
+    /// What becomes of a side that leaves; a rated game is not asked.
+    pub on_drop: Option<OnDrop>,
     /// Whether a rematch swaps the roles.
     pub swap_roles: bool,
+}
+
+impl NewChallenge {
+    /// What becomes of a side that leaves: nothing, if nobody says otherwise.
+    fn on_drop(&self) -> Result<OnDrop, ChallengeError> {
+        match self.on_drop {
+            Some(_) if self.rated => Err(ChallengeError::RatedOnDrop),
+            Some(kind) if !kind.fits(self.clock) => Err(ChallengeError::OnDropClock),
+            Some(kind) => Ok(kind),
+            None if self.rated => Ok(OnDrop::of_rated(self.clock)),
+            None => Ok(OnDrop::Wait),
+        }
+    }
 }
 
 /// What makes a request one that was sent before.
@@ -154,6 +171,12 @@ pub enum ChallengeError {
     /// A rated game has no role to choose.
     #[error("must be 'random' in a rated challenge, which gives the role that is due")]
     RatedRole,
+    /// In a rated game it is not a matter of choice.
+    #[error("is for casual challenges; in a rated real-time game the other side may claim")]
+    RatedOnDrop,
+    /// With days for a turn nobody is expected to stay.
+    #[error("must be 'wait' with a correspondence clock")]
+    OnDropClock,
     /// No pool has these rules.
     #[error("a rated challenge has the rules of a pool, and no open pool has these: {0}")]
     RatedRules(String),
@@ -225,6 +248,7 @@ struct ChallengeRow {
     pool_id: Option<String>,
     rated: bool,
     role: String,
+    on_drop: String,
     swap_roles: bool,
     status: String,
     created_at: Timestamp,
@@ -243,6 +267,7 @@ impl ChallengeRow {
             "random" => RoleWish::Random,
             _ => return Err(broken(&"its role is none")),
         };
+        let on_drop = OnDrop::from_word(&self.on_drop).ok_or_else(|| broken(&"nothing is done on a drop"))?;
         let status = match (self.status.as_str(), self.game_id) {
             ("open", None) if self.challenger_gone => ChallengeStatus::Withdrawn,
             ("open", None) if self.expires_at <= now => ChallengeStatus::Expired,
@@ -264,6 +289,7 @@ impl ChallengeRow {
             pool: self.pool_id,
             rated: self.rated,
             role,
+            on_drop,
             swap_roles: self.swap_roles,
             status,
             created_at: self.created_at,
@@ -296,12 +322,13 @@ pub async fn challenge(
         return Err(ChallengeError::Oneself);
     }
     new.clock.check().map_err(|(member, allowed)| ChallengeError::Clock(member, allowed))?;
+    let on_drop = new.on_drop()?;
     let pool = if new.rated { Some(rated_pool(&pools::all(&mut tx).await?, new)?) } else { None };
     if let Some(first_expires_at) = limit_reached(&mut tx, challenger, now).await? {
         return Err(ChallengeError::TooMany { first_expires_at });
     }
     let id = ChallengeId::new(now, random);
-    insert(&mut tx, id, challenger, new, pool.as_deref(), repeatable, now).await?;
+    insert(&mut tx, id, challenger, new, on_drop, pool.as_deref(), repeatable, now).await?;
     let made = read(&mut tx, id, now).await?.ok_or(sqlx::Error::RowNotFound)?;
     tx.commit().await?;
     tracing::info!(challenge = %id, %challenger, rated = new.rated, direct = new.opponent.is_some(), "challenged");
@@ -382,6 +409,7 @@ pub async fn list(
             pool_id,
             rated,
             role,
+            on_drop,
             swap_roles,
             status,
             challenge.created_at,
@@ -446,6 +474,7 @@ pub async fn accept(
         rated: challenge.rated,
         players: seats(&mut tx, &challenge, player, seed).await?,
         seed: seed.cast_signed(),
+        on_drop: challenge.on_drop,
         swap_roles: challenge.swap_roles,
         rematch_of: None,
     };
@@ -665,6 +694,7 @@ async fn insert(
     id: ChallengeId,
     challenger: PlayerId,
     new: &NewChallenge,
+    on_drop: OnDrop,
     pool: Option<&str>,
     repeatable: Option<&Repeatable>,
     now: Timestamp,
@@ -673,9 +703,9 @@ async fn insert(
         "
         insert into challenge (
             challenge_id, challenger_id, opponent_id, variant, rules, clock, pool_id, rated, role, swap_roles,
-            created_at, expires_at, idempotency_key, request_hash
+            created_at, expires_at, idempotency_key, request_hash, on_drop
         )
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
         ",
         id.0,
         challenger.0,
@@ -690,7 +720,8 @@ async fn insert(
         now,
         now + lifetime(new.clock),
         repeatable.map(|repeatable| repeatable.key.as_str()),
-        repeatable.map(|repeatable| repeatable.request_hash.as_slice())
+        repeatable.map(|repeatable| repeatable.request_hash.as_slice()),
+        on_drop.to_string()
     )
     .execute(tx)
     .await?;
@@ -769,6 +800,7 @@ async fn read(
             pool_id,
             rated,
             role,
+            on_drop,
             swap_roles,
             status,
             challenge.created_at,

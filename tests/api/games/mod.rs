@@ -2,6 +2,7 @@
 
 mod clock;
 mod draw;
+mod dropping_out;
 mod ending;
 mod look_back;
 mod play_move;
