@@ -138,15 +138,17 @@ pub struct NewChallenge {
 }
 
 impl NewChallenge {
-    /// What becomes of a side that leaves: nothing, if nobody says otherwise.
-    fn on_drop(&self) -> Result<OnDrop, ChallengeError> {
+    fn check_on_drop(&self) -> Result<(), ChallengeError> {
         match self.on_drop {
             Some(_) if self.rated => Err(ChallengeError::RatedOnDrop),
             Some(kind) if !kind.fits(self.clock) => Err(ChallengeError::OnDropClock),
-            Some(kind) => Ok(kind),
-            None if self.rated => Ok(OnDrop::of_rated(self.clock)),
-            None => Ok(OnDrop::Wait),
+            _ => Ok(()),
         }
+    }
+
+    /// What becomes of a side that leaves. A casual game waits for it if nobody says otherwise.
+    fn on_drop(&self) -> OnDrop {
+        if self.rated { OnDrop::of_rated(self.clock) } else { self.on_drop.unwrap_or(OnDrop::Wait) }
     }
 }
 
@@ -322,13 +324,13 @@ pub async fn challenge(
         return Err(ChallengeError::Oneself);
     }
     new.clock.check().map_err(|(member, allowed)| ChallengeError::Clock(member, allowed))?;
-    let on_drop = new.on_drop()?;
+    new.check_on_drop()?;
     let pool = if new.rated { Some(rated_pool(&pools::all(&mut tx).await?, new)?) } else { None };
     if let Some(first_expires_at) = limit_reached(&mut tx, challenger, now).await? {
         return Err(ChallengeError::TooMany { first_expires_at });
     }
     let id = ChallengeId::new(now, random);
-    insert(&mut tx, id, challenger, new, on_drop, pool.as_deref(), repeatable, now).await?;
+    insert(&mut tx, id, challenger, new, pool.as_deref(), repeatable, now).await?;
     let made = read(&mut tx, id, now).await?.ok_or(sqlx::Error::RowNotFound)?;
     tx.commit().await?;
     tracing::info!(challenge = %id, %challenger, rated = new.rated, direct = new.opponent.is_some(), "challenged");
@@ -694,7 +696,6 @@ async fn insert(
     id: ChallengeId,
     challenger: PlayerId,
     new: &NewChallenge,
-    on_drop: OnDrop,
     pool: Option<&str>,
     repeatable: Option<&Repeatable>,
     now: Timestamp,
@@ -721,7 +722,7 @@ async fn insert(
         now + lifetime(new.clock),
         repeatable.map(|repeatable| repeatable.key.as_str()),
         repeatable.map(|repeatable| repeatable.request_hash.as_slice()),
-        on_drop.to_string()
+        new.on_drop().to_string()
     )
     .execute(tx)
     .await?;

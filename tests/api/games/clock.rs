@@ -315,7 +315,7 @@ async fn nobody_who_waits_is_charged_for_an_opponent_who_does_not_begin() {
         .fetch_all(&app.db)
         .await
         .expect("the aborts can be read");
-    assert_eq!(noted, [hounds.name.clone()]);
+    assert_eq!(noted, [hounds.name]);
 }
 
 #[tokio::test]
