@@ -269,7 +269,7 @@ impl Hall {
     async fn ticket(&self, player: &Account, pool: &str, rng: &mut StdRng) -> Outcome<Option<String>> {
         let (site, path) = (&self.site, format!("/v1/pools/{pool}/ticket"));
         let joined = site.send(site.any(rng), Some(player), Method::PUT, &path, None).await?;
-        for (status, problem) in [(409, "already-playing"), (403, "cooling-down")] {
+        for (status, problem) in [(409, "already-playing"), (429, "cooling-down")] {
             if joined.is_refusal(status, problem) {
                 site.refused(&joined, status, problem)?;
                 return Ok(None);

@@ -18,7 +18,7 @@ alter table game
         coalesce(hounds_computer, 1) between 1 and 8 and coalesce(hare_computer, 1) between 1 and 8
     ),
     add constraint game_computer_casual check (not rated or (hounds_computer is null and hare_computer is null));
-create index game_computer_idx on game (game_id)
+create index game_with_computer_idx on game (game_id)
     where status = 'ongoing' and (hounds_computer is not null or hare_computer is not null);
 create index game_not_analysed_idx on game (game_id) where status = 'finished' and not analysed;
 

@@ -112,7 +112,9 @@ impl App {
         let Options { db, clock, serve, listener, tables, tasks, signals } = options;
         let address = listener.local_addr()?;
         // Before anybody's clock is looked at: the time that the service was down is not charged.
-        downtime::show_sign_of_life(&db, clock.now()).await?;
+        if downtime::show_sign_of_life(&db, clock.now()).await? > 0 {
+            downtime::stay_alive(&db, clock.now()).await?;
+        }
         let limited = serve.rate_limits == "on";
         let mut accounts = Accounts::start(&db, &serve.accounts, clock.now(), roll(), roll()).await?;
         if !limited {

@@ -64,6 +64,8 @@ where (game.status = 'aborted') <> (game.reason = 'aborted')
     or (game.reason = 'agreement' and (game.result <> 'draw' or event.role is null))
     or (game.reason = 'resignation' and (game.result not in ('hounds', 'hare') or event.role is null
         or event.role::text = game.result))
+    or (game.reason = 'abandonment' and (event.role is null
+        or (game.result <> 'draw' and event.role::text <> game.result)))
     or (game.reason = 'timeout' and (game.result not in ('hounds', 'hare') or event.role is null
         or event.role::text = game.result))
     or (game.reason in ('cornered', 'enclosed') and game.result <> 'hounds')
@@ -139,6 +141,21 @@ where (kind = 'move' and at > deadline)
         ))
     ));
 
+-- name: nobody's game is claimed within a minute of what they did in it, or before both have moved
+select claim.game_id, claim.role, claim.at, other.role as other, other.acted_at, other.plies
+from game_event claim
+cross join lateral (
+    select max(at) filter (where role <> claim.role and kind <> 'time_given') as acted_at,
+        count(*) filter (where kind = 'move') as plies, max(role::text) filter (where role <> claim.role) as role
+    from game_event
+    where game_event.game_id = claim.game_id
+) other
+join game on game.game_id = claim.game_id
+where claim.kind = 'ended' and claim.data ->> 'reason' = 'abandonment' and (
+    other.plies < 2 or other.acted_at > claim.at - interval '60 seconds'
+    or case when game.rated then game.clock ->> 'kind' not in ('per_turn', 'fischer') else game.on_drop <> 'claim' end
+);
+
 -- name: only a clock that has run out ends a game on time
 select game.game_id, game.clock, event.data
 from game
@@ -206,8 +223,8 @@ select rematch.game_id, game.game_id as rematch_of
 from game rematch
 join game on game.game_id = rematch.rematch_of
 where game.status = 'ongoing'
-    or (rematch.variant, rematch.rules, rematch.clock, rematch.rated, rematch.swap_roles)
-        <> (game.variant, game.rules, game.clock, game.rated, game.swap_roles)
+    or (rematch.variant, rematch.rules, rematch.clock, rematch.rated, rematch.on_drop, rematch.swap_roles)
+        <> (game.variant, game.rules, game.clock, game.rated, game.on_drop, game.swap_roles)
     or rematch.pool_id is distinct from game.pool_id
     or (rematch.hounds_id, rematch.hare_id) <> case
         when game.swap_roles then row (game.hare_id, game.hounds_id)
@@ -398,6 +415,11 @@ where ticket.status = 'matched' and (
     or ticket.ended_at <> game.created_at
 );
 
+-- name: with a correspondence clock a game waits for whoever is away, and a casual one says so
+select game_id, clock, on_drop
+from game
+where clock ->> 'kind' = 'correspondence' and on_drop <> 'wait';
+
 -- name: a player has one queued ticket at most
 select player_id, array_agg(pool_id) as pools
 from ticket
@@ -413,8 +435,8 @@ where challenge.status = 'accepted' and (
     game.game_id is null
     or challenge.challenger_id not in (game.hounds_id, game.hare_id)
     or challenge.opponent_id not in (game.hounds_id, game.hare_id)
-    or (challenge.variant, challenge.rules, challenge.clock, challenge.rated, challenge.swap_roles)
-        <> (game.variant, game.rules, game.clock, game.rated, game.swap_roles)
+    or (challenge.variant, challenge.rules, challenge.clock, challenge.rated, challenge.on_drop, challenge.swap_roles)
+        <> (game.variant, game.rules, game.clock, game.rated, game.on_drop, game.swap_roles)
     or challenge.pool_id is distinct from game.pool_id
     or (challenge.role = 'hounds' and challenge.challenger_id <> game.hounds_id)
     or (challenge.role = 'hare' and challenge.challenger_id <> game.hare_id)

@@ -13,8 +13,8 @@ use sqlx::PgPool;
 use tokio::sync::Notify;
 
 use super::{
-    ActError, ClockSetting, ComputerDue, DrawIntent, Game, HotGames, Mover, NewGame, PlayMoveError, Turn,
-    announce, clear_draw_offer, create, offer_draw, play_move, store,
+    ActError, ClockSetting, ComputerDue, DrawIntent, Game, HotGames, Mover, NewGame, OnDrop, PlayMoveError,
+    Turn, announce, clear_draw_offer, create, offer_draw, play_move, store,
 };
 use crate::{
     events::{Events, player_log},
@@ -112,6 +112,7 @@ pub async fn begin(
         computer,
         seed: seed.cast_signed(),
         swap_roles: wanted.swap_roles,
+        on_drop: OnDrop::Wait,
         rematch_of: None,
     };
     create(&mut tx, &new, now).await.map_err(|err| match err {

@@ -38,10 +38,17 @@ pub async fn run(db: PgPool, events: Events, clock: WallClock) {
     loop {
         let now = clock.now();
         pace.tick().await;
-        if let Err(err) = step(&db, &events, now).await {
+        if let Err(err) = turn(&db, &events, now, &clock).await {
             tracing::warn!(cause = %err, "cannot look whose time has run out");
         }
     }
+}
+
+async fn turn(db: &PgPool, events: &Events, now: Timestamp, clock: &WallClock) -> Result<usize, sqlx::Error> {
+    if downtime::show_sign_of_life(db, now).await? > 0 {
+        downtime::stay_alive(db, clock.now()).await?;
+    }
+    step(db, events, now).await
 }
 
 /// Looks at every game whose time could have run out by `now`. Answers how many it ended.
@@ -121,6 +128,9 @@ struct Look {
 async fn look(db: &PgPool, now: Timestamp) -> Result<Look, sqlx::Error> {
     let mut tx = db.begin().await?;
     let due = store::hold_due(&mut tx, now, BATCH).await?;
+    if due.is_empty() {
+        return Ok(Look { fallen: Vec::new(), is_full: false });
+    }
     let is_full = i64::try_from(due.len()).is_ok_and(|looked| looked == BATCH);
     let games = load(&mut tx, &due).await?;
     let mut fallen = Vec::new();

@@ -1,6 +1,6 @@
 //! A game: what stands, and what may happen next. Touches nothing outside itself.
 
-use super::{Ending, Fall, GameClock};
+use super::{Ending, Fall, GameClock, OnDrop};
 use crate::{
     ids::{GameId, PlayerId},
     ratings::RatingChange,
@@ -57,6 +57,10 @@ pub struct Game {
     pub rated: bool,
     /// Who plays which role.
     pub seats: ByRole<Seat>,
+    /// When each side last showed a sign of life, as far as this process knows.
+    pub seen: ByRole<Timestamp>,
+    /// What becomes of a side that has left.
+    pub on_drop: OnDrop,
     /// Whether a rematch swaps the roles.
     pub swap_roles: bool,
     /// When it was made.
@@ -231,6 +235,7 @@ impl Game {
         next.moves.push(played.to_string());
         next.draw_offer = None;
         next.last_at = now;
+        next.seen[role] = now;
         next.last_event += 1;
         next.clock.moved(now);
         if let Some(outcome) = next.play.outcome() {

@@ -9,6 +9,7 @@ pub mod analysis;
 pub mod clock;
 pub mod computer;
 pub mod downtime;
+mod dropping_out;
 mod ending;
 pub mod fair_play;
 pub mod flags;
@@ -27,6 +28,7 @@ use sqlx::{PgConnection, PgPool};
 use self::store::Happening;
 pub use self::{
     clock::{ClockSetting, Fall, GameClock},
+    dropping_out::{Absence, Claim, OnDrop, claim, to_be_replaced},
     ending::Ending,
     game::{ComputerDue, Decision, Game, Mover, PlyRefusal, Seat, Turn},
     hot::HotGames,
@@ -66,6 +68,8 @@ pub struct NewGame {
     pub computer: ByRole<Option<Level>>,
     /// What the coin fell from and the starting point is drawn from.
     pub seed: i64,
+    /// What becomes of a side that has left.
+    pub on_drop: OnDrop,
     /// Whether a rematch swaps the roles.
     pub swap_roles: bool,
     /// The game that it is the rematch of.
@@ -217,7 +221,9 @@ pub async fn play_move(
     id: GameId,
     turn: Turn<'_>,
 ) -> Result<PlayedMove, PlayMoveError> {
-    if let Some(game) = hot.get(id)
+    // What this process remembers does not tell who has come back elsewhere.
+    let all_here = |game: &Game| Role::ALL.into_iter().all(|role| game.away_since(role, now).is_none());
+    if let Some(game) = hot.get(id).filter(|game| all_here(game))
         && let Ok(Decision::Played(next)) = game.decide(turn, now)
         && let Some(played) = record_move(db, hot, events, *next, now).await?
     {
@@ -359,6 +365,15 @@ pub enum ActError {
     /// Both sides have moved.
     #[error("both sides have moved")]
     TooLateToAbort,
+    /// This game cannot be claimed, or not yet.
+    #[error("there is nothing to claim")]
+    NothingToClaim,
+    /// The other side is there, or has not been away for long enough.
+    #[error("the other side is here")]
+    OpponentIsHere {
+        /// From when on the game can be claimed if it stays away.
+        claimable_at: Timestamp,
+    },
     /// The rematch has begun.
     #[error("the rematch has begun")]
     RematchExists(GameId),
@@ -655,6 +670,7 @@ pub async fn offer_rematch(
                 players: game.in_the_rematch(seats),
                 computer: game.in_the_rematch(levels),
                 seed: fresh.seed,
+                on_drop: game.on_drop,
                 swap_roles: game.swap_roles,
                 rematch_of: Some(id),
             };

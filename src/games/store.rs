@@ -6,7 +6,7 @@ use sqlx::{PgConnection, PgExecutor, types::Json};
 use uuid::Uuid;
 
 use super::{
-    ClockSetting, Ending, Game, GameClock, LogEntry, NewGame,
+    Absence, ClockSetting, Ending, Game, GameClock, LogEntry, NewGame, OnDrop,
     analysis::{Accuracy, PlayerAccuracy},
     clock::Tick,
     fair_play::Record,
@@ -39,6 +39,9 @@ struct GameRow {
     hounds_computer: Option<i16>,
     hare_computer: Option<i16>,
     start: String,
+    hounds_seen: DateTime<Utc>,
+    hare_seen: DateTime<Utc>,
+    on_drop: String,
     swap_roles: bool,
     rematch_of: Option<GameId>,
     rematch: Option<GameId>,
@@ -83,6 +86,11 @@ impl TryFrom<GameRow> for Game {
         let start = Position::parse(rules, &row.start).map_err(|err| inconsistent(id, err))?;
         let play = Play::replay(rules, start, row.moves.iter().map(String::as_str))
             .map_err(|err| inconsistent(id, err))?;
+        let on_drop = if row.rated {
+            OnDrop::of_rated(row.clock.0)
+        } else {
+            OnDrop::from_word(&row.on_drop).ok_or_else(|| inconsistent(id, "nothing is done on a drop"))?
+        };
         let draw_offer = row.draw_offer.map(|role| role.parse::<Role>()).transpose();
         let ended = match (row.reason, row.ended_at) {
             (Some(reason), Some(at)) => {
@@ -124,6 +132,8 @@ impl TryFrom<GameRow> for Game {
                     computer: level(row.hare_computer).map_err(|err| inconsistent(id, err))?,
                 },
             },
+            seen: ByRole { hounds: row.hounds_seen, hare: row.hare_seen },
+            on_drop,
             swap_roles: row.swap_roles,
             created_at: row.created_at,
             last_at: row.last_at,
@@ -169,8 +179,10 @@ pub async fn find_all(db: impl PgExecutor<'_>, ids: &[Uuid]) -> Result<Vec<Game>
             hounds_id as "hounds_id: PlayerId", hare_id as "hare_id: PlayerId",
             hounds.username as hounds_username, hare.username as hare_username,
             hounds_rating, hare_rating, hounds_provisional, hare_provisional, hounds_computer, hare_computer,
-            start, swap_roles, rematch_of as "rematch_of: GameId", game.created_at, hounds_rematch, hare_rematch,
+            start, on_drop, swap_roles, rematch_of as "rematch_of: GameId", game.created_at, hounds_rematch, hare_rematch,
             result, reason, ended_at,
+            greatest(game.created_at, up_since, hounds_presence.seen_at, log.hounds_acted_at) as "hounds_seen!",
+            greatest(game.created_at, up_since, hare_presence.seen_at, log.hare_acted_at) as "hare_seen!",
             (select rematch.game_id from game rematch where rematch.rematch_of = game.game_id) as "rematch: GameId",
             log.last_event as "last_event!", log.last_at as "last_at!", log.draw_offer,
             coalesce(log.moves, '{}') as "moves!: Vec<String>",
@@ -188,10 +200,15 @@ pub async fn find_all(db: impl PgExecutor<'_>, ids: &[Uuid]) -> Result<Vec<Game>
         join game on game.game_id = wanted.game_id
         join player hounds on hounds.player_id = hounds_id
         join player hare on hare.player_id = hare_id
+        left join presence hounds_presence on hounds_presence.player_id = hounds_id
+        left join presence hare_presence on hare_presence.player_id = hare_id
+        cross join sign_of_life
         cross join lateral (
             select
                 max(number) as last_event,
                 max(at) as last_at,
+                max(at) filter (where role = 'hounds' and kind <> 'time_given') as hounds_acted_at,
+                max(at) filter (where role = 'hare' and kind <> 'time_given') as hare_acted_at,
                 array_agg(move order by number) filter (where kind = 'move') as moves,
                 array_agg(at order by number) filter (where kind in ('move', 'time_given')) as ticked_at,
                 array_agg((data ->> 'ms')::bigint order by number) filter (where kind in ('move', 'time_given'))
@@ -345,9 +362,9 @@ pub async fn insert(
             insert into game (
                 game_id, variant, rules, clock, pool_id, rated, hounds_id, hare_id, hounds_rating,
                 hounds_provisional, hare_rating, hare_provisional, start, seed, swap_roles, rematch_of, created_at,
-                hounds_computer, hare_computer, look_at
+                hounds_computer, hare_computer, look_at, on_drop
             )
-            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
+            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
             returning game_id, created_at
         )
         insert into game_event (game_id, number, kind, at)
@@ -373,6 +390,7 @@ pub async fn insert(
         new.computer.hounds.map(|level| i16::from(level.number())),
         new.computer.hare.map(|level| i16::from(level.number())),
         GameClock::start(new.clock, now).next_look(now),
+        new.on_drop.to_string(),
     )
     .execute(tx)
     .await?;
@@ -726,6 +744,42 @@ pub async fn entries(db: impl PgExecutor<'_>, id: GameId, after: i32) -> Result<
                 text: row.r#move,
                 data: row.data,
             })
+        })
+        .collect()
+}
+
+/// The sides of games that the computer is to play on in, and that showed their last sign of life at `by` or before.
+pub async fn gone_from_computer_games(
+    db: impl PgExecutor<'_>,
+    by: Timestamp,
+    most: i64,
+) -> Result<Vec<Absence>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"
+        select game_id as "game_id: GameId", side.role as "role!", side.player_id as "player_id!: PlayerId",
+            last.seen_at as "seen_at!"
+        from game
+        cross join sign_of_life
+        cross join lateral (values ('hounds', hounds_id), ('hare', hare_id)) side (role, player_id)
+        left join presence on presence.player_id = side.player_id
+        cross join lateral (
+            select greatest(game.created_at, up_since, presence.seen_at, max(at)) as seen_at
+            from game_event
+            where game_event.game_id = game.game_id and game_event.role::text = side.role and kind <> 'time_given'
+        ) last
+        where status = 'ongoing' and on_drop = 'computer' and not rated and last.seen_at <= $1
+        order by last.seen_at
+        limit $2
+        "#,
+        by,
+        most,
+    )
+    .fetch_all(db)
+    .await?;
+    rows.into_iter()
+        .map(|row| {
+            let role = row.role.parse().map_err(|err| inconsistent(row.game_id, err))?;
+            Ok(Absence { game: row.game_id, role, player: row.player_id, since: row.seen_at })
         })
         .collect()
 }

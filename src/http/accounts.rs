@@ -30,6 +30,7 @@ use crate::{
     events::Events,
     games,
     ids::{PlayerId, SessionId},
+    lobby::tickets::{self, CoolDown},
     wall_clock::WallClock,
 };
 
@@ -95,6 +96,43 @@ impl From<Me> for MeView {
             created_at: me.created_at.into(),
         }
     }
+}
+
+/// What a pause before the next pool was earned by.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum CooldownReason {
+    /// Rated games were aborted, the last one by you.
+    Aborted,
+    /// Rated games were aborted, the last one because you did not begin to play.
+    NoShow,
+}
+
+/// A pause before the next pool.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Cooldown)]
+struct CooldownView {
+    /// When it ends.
+    until: Instant,
+    reason: CooldownReason,
+}
+
+impl From<CoolDown> for CooldownView {
+    fn from(pause: CoolDown) -> CooldownView {
+        let reason = if pause.last.no_show { CooldownReason::NoShow } else { CooldownReason::Aborted };
+        CooldownView { until: pause.until.into(), reason }
+    }
+}
+
+/// One's own account, and what concerns nobody else.
+#[derive(Serialize, ToSchema)]
+#[schema(as = OwnAccount)]
+struct OwnView {
+    #[serde(flatten)]
+    account: MeView,
+    /// Until when you cannot join a pool, since rated games were aborted; null if you can.
+    #[schema(required = true)]
+    cooldown: Option<CooldownView>,
 }
 
 /// How to send the access token.
@@ -369,12 +407,18 @@ async fn end_session(
 #[utoipa::path(
     operation_id = "showMe",
     tag = "Accounts",
-    responses((status = 200, description = "The account", body = MeView)),
+    responses((status = 200, description = "The account", body = OwnView)),
     security(("bearer" = [])),
 )]
 #[get("/v1/me")]
-async fn show_me(caller: Caller, db: Data<PgPool>) -> Result<Json<MeView>, ApiError> {
-    Ok(Json(accounts::find_me(&db, caller.0.player).await?.into()))
+async fn show_me(
+    caller: Caller,
+    db: Data<PgPool>,
+    clock: Data<WallClock>,
+) -> Result<Json<OwnView>, ApiError> {
+    let account = accounts::find_me(&db, caller.0.player).await?.into();
+    let cooldown = tickets::cool_down_of(&db, caller.0.player, clock.now()).await?;
+    Ok(Json(OwnView { account, cooldown: cooldown.map(CooldownView::from) }))
 }
 
 /// What to change of the profile.

@@ -62,6 +62,12 @@ the same time for every turn; `fischer` a stock, to which each move but the firs
 `correspondence` days for every turn. Time that the service was down is given back to whoever was to move. Count down \
 to `deadline`, by the difference of `server_now` to your own clock; nothing needs to be asked for that.
 
+**Leaving.** A side that has shown no sign of life for 30 seconds (any call with its token, or an open stream) is not \
+`present`. After 60 seconds the other side may `POST /v1/games/{id}/claim` a win or a draw, whoever's turn it is, in \
+rated real-time games and in casual ones with `on_drop` `claim`; `claimable_at` tells from when on. Not in \
+`correspondence` games: there the clock decides. Whoever aborts rated games again and again, or does not begin to play \
+in them, waits before the next pool.
+
 **Budgets.** Each class of request has a budget of its own, which `RateLimit-Policy` tells and `RateLimit` counts: \
 600 moves, 300 other writes and 1,200 reads a minute, by player, or by address without a token. No other traffic \
 uses up the budget for moves. Beyond it comes 429 with `Retry-After`.
@@ -206,7 +212,8 @@ fn example(problem: &'static Problem) -> Example {
         }),
         "ply-conflict" => json!({"detail": "the game is at ply 4", "ply": 4}),
         "already-playing" => json!({"game": "0199f3a0-5c1e-7b3a-9d2e-6a1f0c4b8e21"}),
-        "cooling-down" => json!({"until": "2026-12-01T10:05:00.000Z"}),
+        "cooling-down" => json!({"until": "2026-12-01T10:05:00.000Z", "retry_after_ms": 300_000}),
+        "opponent-is-here" => json!({"until": "2026-12-01T10:01:00.000Z"}),
         "too-many-requests" => json!({
             "detail": "the budget for moves is 600 a minute; the next is possible in 100 ms",
             "retry_after_ms": 100,

@@ -66,8 +66,6 @@ catalogue! {
     NOT_YOUR_CHALLENGE = 403 "not-your-challenge", "The challenge is not yours to answer",
         "Only the player it was sent to may accept or decline a challenge, only its challenger may withdraw it, \
          and nobody may accept their own.";
-    COOLING_DOWN = 403 "cooling-down", "Too many aborted games",
-        "Whoever aborts rated games again and again must wait before joining a pool. 'until' says how long.";
     POSITION_IN_PLAY = 403 "position-in-play", "The position is being played",
         "This position, or a mirror image of it, stands in a live rated game at this moment. Ask again when it does \
          not, or ask for the analysis of the finished game.";
@@ -101,6 +99,12 @@ catalogue! {
         "The operator has closed this pool: no tickets and no rated challenges. Its games and ratings stay.";
     BOT_TOO_LATE = 409 "bot-too-late", "Rated games were played",
         "An account can be declared a bot only before its first rated game.";
+    OPPONENT_IS_HERE = 409 "opponent-is-here", "The other side is here",
+        "A game can be claimed when the other side has shown no sign of life for 60 seconds. 'until' is when that \
+         will be so if it stays away: look at 'present' of the game's players before.";
+    NOTHING_TO_CLAIM = 409 "nothing-to-claim", "This game cannot be claimed",
+        "Rated real-time games can be claimed, and casual ones with 'on_drop' 'claim', once both sides have moved; \
+         before that, abort. In other games the clock decides, if there is one.";
     REMATCH_EXISTS = 409 "rematch-exists", "The rematch has begun",
         "Both players wanted a rematch and its game exists: 'rematch.game' of the old game is its id.";
     IDEMPOTENCY_KEY_REUSED = 409 "idempotency-key-reused", "The key was used for something else",
@@ -116,6 +120,9 @@ catalogue! {
          pointer and what to change.";
     ILLEGAL_MOVE = 422 "illegal-move", "The rules forbid this move",
         "'legal_moves' lists the moves that are allowed now, written as they must be sent.";
+    COOLING_DOWN = 429 "cooling-down", "Too many aborted games",
+        "Whoever aborts rated games again and again, or does not begin to play in them, must wait before joining a \
+         pool. 'until' says how long; GET /v1/me shows it, too.";
     TOO_MANY_REQUESTS = 429 "too-many-requests", "Too many requests",
         "Wait 'retry_after_ms' and ask again. The RateLimit-Policy header tells the budget of this class of \
          request.";

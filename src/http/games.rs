@@ -23,11 +23,13 @@ use crate::{
     dice::roll,
     events::Events,
     games::{
-        self, ActError, DrawIntent, Ending, Fresh, Game, HotGames, Mover, PlayMoveError, PlyRefusal, Turn,
+        self, ActError, Claim, DrawIntent, Ending, Fresh, Game, HotGames, Mover, PlayMoveError, PlyRefusal,
+        Turn,
         computer::ComputerPlayer,
         history::{self, Filter},
     },
     ids::{GameId, PlayerId},
+    lobby::matchmaker::Matchmaker,
     rules::Role,
     wall_clock::WallClock,
 };
@@ -44,6 +46,7 @@ pub fn routes(config: &mut ServiceConfig) {
         .service(clear_draw_offer)
         .service(resign)
         .service(abort)
+        .service(claim_game)
         .service(offer_rematch)
         .service(withdraw_rematch);
 }
@@ -88,6 +91,10 @@ impl From<ActError> for ApiError {
             ActError::GameNotOver => ApiError::of(error::GAME_NOT_OVER),
             ActError::NoDrawOffer => ApiError::of(error::NO_DRAW_OFFER),
             ActError::TooLateToAbort => ApiError::of(error::TOO_LATE_TO_ABORT),
+            ActError::NothingToClaim => ApiError::of(error::NOTHING_TO_CLAIM),
+            ActError::OpponentIsHere { claimable_at } => {
+                ApiError::of(error::OPPONENT_IS_HERE).until(claimable_at)
+            }
             ActError::RematchExists(game) => ApiError::of(error::REMATCH_EXISTS).game(game),
             ActError::AlreadyPlaying(_) => ApiError::new(
                 error::ALREADY_PLAYING,
@@ -121,7 +128,7 @@ fn no_such_game() -> ApiError {
 /// Shows a game
 ///
 /// Everything needed to play and to draw it, in one snapshot. Carries an ETag: poll with `If-None-Match` and be
-/// answered 304 until something happens. Time that passes is nothing that happens: count down to `clock.deadline`.
+/// answered 304 until something happens or a side leaves or returns. Time that passes is nothing that happens: count down to `clock.deadline`.
 /// A game in which time has run out is ended before it is shown.
 #[utoipa::path(
     tag = "Games", operation_id = "showGame",
@@ -143,7 +150,10 @@ async fn show_game(
     let now = clock.now();
     let game = games::find(&db, &events, now, *id).await?.ok_or_else(no_such_game)?;
     let closed = game.seats.iter().filter(|(_, seat)| seat.username.is_none()).count();
-    let etag = format!("\"{}-{closed}-{}\"", game.last_event, u8::from(game.rating_changes.is_some()));
+    let rated = u8::from(game.rating_changes.is_some());
+    let away = Role::ALL.into_iter().filter(|role| game.away_since(*role, now).is_some());
+    let away: String = away.map(|role| role.to_string()).collect();
+    let etag = format!("\"{}-{closed}-{rated}-{away}\"", game.last_event);
     if query::has_etag(&request, &etag) {
         return Ok(HttpResponse::NotModified().insert_header((header::ETAG, etag)).finish());
     }
@@ -302,6 +312,58 @@ async fn abort(
 ) -> Result<Json<GameView>, ApiError> {
     let now = clock.now();
     let game = games::abort(&db, &events, now, caller.0.player, *id).await?;
+    Ok(Json(GameView::of(&game, now)))
+}
+
+/// What to claim.
+#[derive(Clone, Copy, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum ClaimedResult {
+    /// The game.
+    Win,
+    /// Half of it.
+    Draw,
+}
+
+/// A claim.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"result": "win"}))]
+struct ClaimRequest {
+    result: ClaimedResult,
+}
+
+/// Claims a game that the other side has left
+///
+/// A win or a draw, with the reason `abandonment`, when the other side has shown no sign of life for 60 seconds,
+/// whoever's turn it is: see `claimable_at` of the game's players. In rated real-time games, and in casual ones with
+/// `on_drop` `claim`, once both sides have moved. Claiming the same again answers the same.
+#[utoipa::path(
+    tag = "Games", operation_id = "claimGame",
+    params(("game_id" = GameId, Path, description = "The game's id")),
+    request_body = ClaimRequest,
+    responses((status = 200, description = "The finished game", body = GameView)),
+    security(("bearer" = [])),
+    extensions(("x-problems" = json!(["not-a-player", "game-over", "nothing-to-claim", "opponent-is-here"]))),
+)]
+#[post("/v1/games/{game_id}/claim")]
+async fn claim_game(
+    caller: Caller,
+    id: Path<GameId>,
+    body: Json<ClaimRequest>,
+    db: Data<PgPool>,
+    events: Data<Events>,
+    clock: Data<WallClock>,
+    matchmaker: Data<Matchmaker>,
+) -> Result<Json<GameView>, ApiError> {
+    let now = clock.now();
+    let claim = match body.result {
+        ClaimedResult::Win => Claim::Win,
+        ClaimedResult::Draw => Claim::Draw,
+    };
+    // Whoever has come back to this process a moment ago is here.
+    matchmaker.note_presence(&db, now).await?;
+    let game = games::claim(&db, &events, now, caller.0.player, *id, claim).await?;
     Ok(Json(GameView::of(&game, now)))
 }
 

@@ -23,7 +23,7 @@ use crate::{
     accounts,
     dice::roll,
     events::Events,
-    games::{self, ClockSetting, house_rules},
+    games::{self, ClockSetting, OnDrop, house_rules},
     ids::{ChallengeId, GameId, PlayerId},
     lobby::{
         challenges::{
@@ -222,28 +222,28 @@ async fn join_pool(
     clock: Data<WallClock>,
     matchmaker: Data<Matchmaker>,
 ) -> Result<HttpResponse, ApiError> {
-    let joined =
-        tickets::join(&db, &events, &matchmaker, caller.0.player, &pool, clock.now(), roll()).await?;
+    let now = clock.now();
+    let joined = tickets::join(&db, &events, &matchmaker, caller.0.player, &pool, now, roll()).await;
+    let joined = joined.map_err(|err| not_joined(err, now))?;
     Ok(match joined {
         Joined::Now(ticket) => HttpResponse::Created().json(TicketView::from(ticket)),
         Joined::Already(ticket) => HttpResponse::Ok().json(TicketView::from(ticket)),
     })
 }
 
-impl From<JoinError> for ApiError {
-    fn from(err: JoinError) -> ApiError {
-        match err {
-            JoinError::NoSuchPool => no_such_pool(),
-            JoinError::PoolClosed => ApiError::of(error::POOL_CLOSED),
-            JoinError::AlreadyWaiting(_) => ApiError::new(error::ALREADY_WAITING, err),
-            JoinError::AlreadyPlaying(game) => ApiError::new(error::ALREADY_PLAYING, err).game(game),
-            JoinError::CoolingDown(until) => {
-                let detail = "too many of your rated games were aborted in the last 24 hours; 'until' is when you may \
-                              join again";
-                ApiError::new(error::COOLING_DOWN, detail).until(until)
-            }
-            JoinError::Database(err) => err.into(),
+fn not_joined(err: JoinError, now: Timestamp) -> ApiError {
+    match err {
+        JoinError::NoSuchPool => no_such_pool(),
+        JoinError::PoolClosed => ApiError::of(error::POOL_CLOSED),
+        JoinError::AlreadyWaiting(_) => ApiError::new(error::ALREADY_WAITING, err),
+        JoinError::AlreadyPlaying(game) => ApiError::new(error::ALREADY_PLAYING, err).game(game),
+        JoinError::CoolingDown(pause) => {
+            let detail = "too many rated games were aborted because of you in the last 24 hours; 'until' is when you \
+                          may join again";
+            let wait = u64::try_from((pause.until - now).num_milliseconds()).unwrap_or(0);
+            ApiError::new(error::COOLING_DOWN, detail).until(pause.until).retry_after_ms(wait)
         }
+        JoinError::Database(err) => err.into(),
     }
 }
 
@@ -321,6 +321,10 @@ struct ChallengeRequest {
     /// Whether a rematch swaps the roles; it does if left out.
     #[serde(default = "yes")]
     swap_roles: bool,
+    /// What becomes of a side that has left for a minute, in a casual game: `computer`, `claim` or `wait`. It waits, if
+    /// left out, and always with a `correspondence` clock.
+    #[schema(nullable = false)]
+    on_drop: Option<OnDrop>,
 }
 
 impl ChallengeRequest {
@@ -331,8 +335,8 @@ impl ChallengeRequest {
             Some(name) => Some(player_of(db, name).await?),
             None => None,
         };
-        let Self { clock, role, rated, swap_roles, .. } = *self;
-        Ok(NewChallenge { opponent, rules, clock, role, rated, swap_roles })
+        let Self { clock, role, rated, swap_roles, on_drop, .. } = *self;
+        Ok(NewChallenge { opponent, rules, clock, role, rated, on_drop, swap_roles })
     }
 
     fn repeatable(&self, request: &HttpRequest) -> Result<Option<Repeatable>, ApiError> {
@@ -405,6 +409,7 @@ pub struct ChallengeView {
     pool: Option<String>,
     /// Whether a rematch swaps the roles.
     swap_roles: bool,
+    on_drop: OnDrop,
     created_at: Instant,
     /// Until when it can be accepted.
     expires_at: Instant,
@@ -436,6 +441,7 @@ impl ChallengeView {
             rated: challenge.rated,
             pool: challenge.pool,
             swap_roles: challenge.swap_roles,
+            on_drop: challenge.on_drop,
             created_at: challenge.created_at.into(),
             expires_at: challenge.expires_at.into(),
         }
@@ -485,6 +491,7 @@ fn not_made(err: ChallengeError, now: Timestamp) -> ApiError {
             ApiError::invalid_field(format!("/clock/{member}"), allowed)
         }
         ChallengeError::RatedRole => ApiError::invalid_field("/role", err),
+        ChallengeError::RatedOnDrop | ChallengeError::OnDropClock => ApiError::invalid_field("/on_drop", err),
         ChallengeError::RatedRules(_) => ApiError::invalid_field("/rules", err),
         ChallengeError::RatedClock(_) => ApiError::invalid_field("/clock", err),
         ChallengeError::PoolClosed(_) => ApiError::new(error::POOL_CLOSED, err),

@@ -6,6 +6,7 @@
 pub mod accounts;
 pub mod analysis;
 pub mod auth;
+pub mod clock_view;
 pub mod computer;
 pub mod document;
 pub mod error;

@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use super::error::ApiError;
+use super::{clock_view::ClockView, error::ApiError};
 use crate::{
-    games::{ClockSetting, Ending, Game, GameClock, Seat, house_rules},
+    games::{ClockSetting, Ending, Game, OnDrop, house_rules},
     ids::GameId,
     ratings::RatingChange,
     rules::{ByRole, GameResult, Role, Rules, Variant},
@@ -206,88 +206,26 @@ pub struct SideView {
     /// How strong the computer plays, 1 to 8, when it moves them.
     #[schema(required = true, example = json!(null))]
     computer_level: Option<u8>,
+    /// Whether the player has shown a sign of life in the last 30 seconds: a call with their token, or an open stream.
+    present: bool,
+    /// From when on the other side may claim the game, if this one stays away; null while it is present, and in games
+    /// that cannot be claimed.
+    #[schema(required = true)]
+    claimable_at: Option<Instant>,
 }
 
-impl From<&Seat> for SideView {
-    fn from(seat: &Seat) -> SideView {
+impl SideView {
+    fn of(game: &Game, role: Role, now: Timestamp) -> SideView {
+        let seat = &game.seats[role];
+        let present = game.away_since(role, now).is_none();
         SideView {
             username: name_or_closed(seat.username.clone()),
             rating: seat.rating,
             provisional: seat.provisional,
             controller: if seat.computer.is_some() { Controller::Computer } else { Controller::Player },
             computer_level: seat.computer.map(Level::number),
-        }
-    }
-}
-
-/// A game's clock: of what kind it is, and what is left as of `server_now`, or as of the end of a game that is over.
-///
-/// `remaining_ms` is what both sides have left. Until a side has made its first move it has all of its time, and has
-/// 60 seconds for that move (or the time of a turn, if that is longer). `deadline` is the last instant at which the
-/// next move counts; null when the game is over.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-#[schema(as = Clock, title = "Clock")]
-enum ClockView {
-    /// No clock: both members are null.
-    #[schema(title = "NoClockNow")]
-    None {
-        #[schema(required = true)]
-        remaining_ms: Option<BothRoles<i64>>,
-        #[schema(required = true)]
-        deadline: Option<Instant>,
-    },
-    /// The same time for every turn.
-    #[schema(title = "PerTurnClockNow")]
-    PerTurn {
-        /// Time for one turn.
-        #[schema(example = 30000)]
-        turn_ms: i64,
-        #[schema(required = true)]
-        remaining_ms: Option<BothRoles<i64>>,
-        #[schema(required = true)]
-        deadline: Option<Instant>,
-    },
-    /// A stock of time that grows with each move but the first.
-    #[schema(title = "FischerClockNow")]
-    Fischer {
-        /// Time at the start.
-        #[schema(example = 180000)]
-        initial_ms: i64,
-        /// What each move adds.
-        #[schema(example = 2000)]
-        increment_ms: i64,
-        #[schema(required = true)]
-        remaining_ms: Option<BothRoles<i64>>,
-        #[schema(required = true)]
-        deadline: Option<Instant>,
-    },
-    /// Days for every turn.
-    #[schema(title = "CorrespondenceClockNow")]
-    Correspondence {
-        /// Days for one turn.
-        #[schema(example = 1)]
-        days: i64,
-        #[schema(required = true)]
-        remaining_ms: Option<BothRoles<i64>>,
-        #[schema(required = true)]
-        deadline: Option<Instant>,
-    },
-}
-
-impl ClockView {
-    fn of(clock: &GameClock, now: Timestamp) -> ClockView {
-        let remaining_ms = clock.remaining_ms(now).map(BothRoles::from);
-        let deadline = clock.deadline().map(Instant::from);
-        match clock.setting() {
-            ClockSetting::None => ClockView::None { remaining_ms, deadline },
-            ClockSetting::PerTurn { turn_ms } => ClockView::PerTurn { turn_ms, remaining_ms, deadline },
-            ClockSetting::Fischer { initial_ms, increment_ms } => {
-                ClockView::Fischer { initial_ms, increment_ms, remaining_ms, deadline }
-            }
-            ClockSetting::Correspondence { days } => {
-                ClockView::Correspondence { days, remaining_ms, deadline }
-            }
+            present,
+            claimable_at: game.claimable_at(role).filter(|_| !present).map(Instant::from),
         }
     }
 }
@@ -366,6 +304,7 @@ pub struct GameView {
     #[schema(example = json!(["b1-b2", "e2-d2"]))]
     moves: Vec<String>,
     clock: ClockView,
+    on_drop: OnDrop,
     /// The server's time when it answered.
     server_now: Instant,
     created_at: Instant,
@@ -378,7 +317,7 @@ pub struct GameView {
     /// Who won; null while it goes on and when it was aborted.
     result: Option<ResultName>,
     /// Why it ended: `cornered`, `escaped`, `move-limit`, `stalling`, `hounds-stuck`, `enclosed`,
-    /// `hunters-too-few`, `repetition`, `no-progress`, `resignation`, `timeout`, `agreement` or `aborted`.
+    /// `hunters-too-few`, `repetition`, `no-progress`, `resignation`, `timeout`, `abandonment`, `agreement` or `aborted`.
     #[schema(example = "cornered")]
     reason: Option<String>,
     /// What it did to the ratings; null while it goes on and when it was not rated.
@@ -400,7 +339,7 @@ impl GameView {
                 Some(Ending::Aborted) => StatusName::Aborted,
                 Some(_) => StatusName::Finished,
             },
-            players: game.seats.as_ref().map(SideView::from).into(),
+            players: ByRole::from_fn(|role| SideView::of(game, role, now)).into(),
             start: game.play.start().to_string(),
             position: game.play.position().to_string(),
             ply: game.ply(),
@@ -408,6 +347,7 @@ impl GameView {
             legal_moves: game.legal_moves(),
             moves: game.moves.clone(),
             clock: ClockView::of(&game.clock, now),
+            on_drop: game.on_drop,
             server_now: now.into(),
             created_at: game.created_at.into(),
             ended_at: game.ended.map(|(_, at)| at.into()),

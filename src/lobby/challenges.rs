@@ -22,7 +22,7 @@ use crate::{
         Events, Topic,
         player_log::{self, Told},
     },
-    games::{self, ClockSetting, CreateError, NewGame, house_rules},
+    games::{self, ClockSetting, CreateError, NewGame, OnDrop, house_rules},
     ids::{ChallengeId, GameId, PlayerId},
     rules::{ByRole, Role, Rules},
     wall_clock::Timestamp,
@@ -115,6 +115,8 @@ pub struct Challenge {
     pub rated: bool,
     /// The role that the challenger wants.
     pub role: RoleWish,
+    /// What becomes of a side that leaves.
+    pub on_drop: OnDrop,
     /// Whether a rematch swaps the roles.
     pub swap_roles: bool,
     /// What became of it.
@@ -154,8 +156,25 @@ pub struct NewChallenge {
     pub role: RoleWish,
     /// Whether it is to change ratings.
     pub rated: bool,
+    /// What becomes of a side that leaves; a rated game is not asked.
+    pub on_drop: Option<OnDrop>,
     /// Whether a rematch swaps the roles.
     pub swap_roles: bool,
+}
+
+impl NewChallenge {
+    fn check_on_drop(&self) -> Result<(), ChallengeError> {
+        match self.on_drop {
+            Some(_) if self.rated => Err(ChallengeError::RatedOnDrop),
+            Some(kind) if !kind.fits(self.clock) => Err(ChallengeError::OnDropClock),
+            _ => Ok(()),
+        }
+    }
+
+    /// What becomes of a side that leaves. A casual game waits for it if nobody says otherwise.
+    fn on_drop(&self) -> OnDrop {
+        if self.rated { OnDrop::of_rated(self.clock) } else { self.on_drop.unwrap_or(OnDrop::Wait) }
+    }
 }
 
 /// What makes a request one that was sent before.
@@ -179,6 +198,12 @@ pub enum ChallengeError {
     /// A rated game has no role to choose.
     #[error("must be 'random' in a rated challenge, which gives the role that is due")]
     RatedRole,
+    /// In a rated game it is not a matter of choice.
+    #[error("is for casual challenges; in a rated real-time game the other side may claim")]
+    RatedOnDrop,
+    /// With days for a turn nobody is expected to stay.
+    #[error("must be 'wait' with a correspondence clock")]
+    OnDropClock,
     /// No pool has these rules.
     #[error("a rated challenge has the rules of a pool, and no open pool has these: {0}")]
     RatedRules(String),
@@ -250,6 +275,7 @@ struct ChallengeRow {
     pool_id: Option<String>,
     rated: bool,
     role: String,
+    on_drop: String,
     swap_roles: bool,
     status: String,
     created_at: Timestamp,
@@ -268,6 +294,7 @@ impl ChallengeRow {
             "random" => RoleWish::Random,
             _ => return Err(broken(&"its role is none")),
         };
+        let on_drop = OnDrop::from_word(&self.on_drop).ok_or_else(|| broken(&"nothing is done on a drop"))?;
         let status = match (self.status.as_str(), self.game_id) {
             ("open", None) if self.challenger_gone => ChallengeStatus::Withdrawn,
             ("open", None) if self.expires_at <= now => ChallengeStatus::Expired,
@@ -289,6 +316,7 @@ impl ChallengeRow {
             pool: self.pool_id,
             rated: self.rated,
             role,
+            on_drop,
             swap_roles: self.swap_roles,
             status,
             created_at: self.created_at,
@@ -322,6 +350,7 @@ pub async fn challenge(
         return Err(ChallengeError::Oneself);
     }
     new.clock.check().map_err(|(member, allowed)| ChallengeError::Clock(member, allowed))?;
+    new.check_on_drop()?;
     let pool = if new.rated { Some(rated_pool(&pools::all(&mut tx).await?, new)?) } else { None };
     if let Some(first_expires_at) = limit_reached(&mut tx, challenger, now).await? {
         return Err(ChallengeError::TooMany { first_expires_at });
@@ -445,6 +474,7 @@ async fn read_open(
             pool_id,
             rated,
             role,
+            on_drop,
             swap_roles,
             status,
             challenge.created_at,
@@ -513,6 +543,7 @@ pub async fn accept(
         players: seats(&mut tx, &challenge, player, seed).await?,
         computer: ByRole::default(),
         seed: seed.cast_signed(),
+        on_drop: challenge.on_drop,
         swap_roles: challenge.swap_roles,
         rematch_of: None,
     };
@@ -766,9 +797,9 @@ async fn insert(
         "
         insert into challenge (
             challenge_id, challenger_id, opponent_id, variant, rules, clock, pool_id, rated, role, swap_roles,
-            created_at, expires_at, idempotency_key, request_hash
+            created_at, expires_at, idempotency_key, request_hash, on_drop
         )
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
         ",
         id.0,
         challenger.0,
@@ -783,7 +814,8 @@ async fn insert(
         now,
         now + lifetime(new.clock),
         repeatable.map(|repeatable| repeatable.key.as_str()),
-        repeatable.map(|repeatable| repeatable.request_hash.as_slice())
+        repeatable.map(|repeatable| repeatable.request_hash.as_slice()),
+        new.on_drop().to_string()
     )
     .execute(tx)
     .await?;
@@ -862,6 +894,7 @@ async fn read(
             pool_id,
             rated,
             role,
+            on_drop,
             swap_roles,
             status,
             challenge.created_at,

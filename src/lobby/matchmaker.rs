@@ -26,7 +26,7 @@ use crate::{
         Events, Topic,
         player_log::{self, Told},
     },
-    games::{self, CreateError, NewGame},
+    games::{self, CreateError, NewGame, OnDrop},
     ids::{ChallengeId, GameId, PlayerId, TicketId},
     rules::ByRole,
     wall_clock::{Timestamp, WallClock},
@@ -81,6 +81,16 @@ impl Matchmaker {
         }
     }
 
+    /// Writes down who has shown a sign of life in this process since the last step.
+    ///
+    /// # Errors
+    ///
+    /// When the database fails.
+    pub async fn note_presence(&self, db: &PgPool, now: Timestamp) -> Result<(), sqlx::Error> {
+        let seen = self.presence.drain();
+        write_presence(&mut *db.acquire().await?, &seen, now).await
+    }
+
     /// Notes who is there, lets lapse what is to lapse, and pairs every open pool once. Answers how many games were
     /// made.
     ///
@@ -94,7 +104,7 @@ impl Matchmaker {
         mut roll: impl FnMut() -> u128,
     ) -> Result<usize, sqlx::Error> {
         let mut conn = db.acquire().await?;
-        note_presence(&mut conn, &self.presence.drain(), now).await?;
+        write_presence(&mut conn, &self.presence.drain(), now).await?;
         let lapsed = lapse_tickets(&mut conn, now).await?;
         announce(&self.events, &lapsed);
         let expired = expire_challenges(&mut conn, now).await?;
@@ -114,13 +124,27 @@ impl Matchmaker {
     }
 }
 
-/// Writes down which of those who wait showed a sign of life. A row that is being changed is left out: its ticket
-/// is being consumed.
-async fn note_presence(db: &mut PgConnection, seen: &[PlayerId], now: Timestamp) -> Result<(), sqlx::Error> {
+/// Writes down who showed a sign of life, also in the tickets of those who wait. A ticket that is being changed is
+/// left out: it is being consumed.
+async fn write_presence(db: &mut PgConnection, seen: &[PlayerId], now: Timestamp) -> Result<(), sqlx::Error> {
     if seen.is_empty() {
         return Ok(());
     }
-    let seen: Vec<Uuid> = seen.iter().map(|player| player.0).collect();
+    let mut seen: Vec<Uuid> = seen.iter().map(|player| player.0).collect();
+    // In one order, so that processes wait for each other and never for ever.
+    seen.sort_unstable();
+    sqlx::query!(
+        "
+        insert into presence (player_id, seen_at)
+        select player_id, $2 from unnest($1::uuid[]) with ordinality seen (player_id, place) order by place
+        on conflict on constraint presence_pkey
+            do update set seen_at = excluded.seen_at where presence.seen_at < excluded.seen_at
+        ",
+        &seen,
+        now
+    )
+    .execute(&mut *db)
+    .await?;
     sqlx::query!(
         "
         with held as materialized (
@@ -278,6 +302,7 @@ async fn pair_pool(
             players: candidates.map(|candidate| PlayerId(candidate.player)),
             computer: ByRole::default(),
             seed: seed.cast_signed(),
+            on_drop: OnDrop::of_rated(pool.clock),
             swap_roles: true,
             rematch_of: None,
         };

@@ -1,7 +1,8 @@
 //! Who has shown a sign of life of late.
 //!
-//! Kept in memory only, so that reading writes nothing. Each step of the matchmaker takes all of it and writes it
-//! into the tickets of those who wait; what is kept is therefore never more than the players of two seconds.
+//! Kept in memory, so that reading writes nothing. Each step of the matchmaker takes all of it and writes it down for
+//! every process, and into the tickets of those who wait; what is kept is therefore never more than the players of two
+//! seconds. `games` reads it to tell who has left a game.
 
 use std::{
     collections::HashSet,

@@ -90,9 +90,9 @@ pub enum JoinError {
     /// The player is in this live rated real-time game.
     #[error("you are in a live rated game; finish it first")]
     AlreadyPlaying(GameId),
-    /// The player aborted too many games of late.
-    #[error("too many of your rated games were aborted in the last 24 hours; you may join again at {0}")]
-    CoolingDown(Timestamp),
+    /// Too many games of the player were aborted of late.
+    #[error("too many rated games were aborted because of you in the last 24 hours; you may join again at {}", .0.until)]
+    CoolingDown(CoolDown),
     /// The database failed.
     #[error("database failure")]
     Database(#[from] sqlx::Error),
@@ -101,21 +101,54 @@ pub enum JoinError {
 /// How far back aborted games count.
 const ABORTS_COUNT_FOR: TimeDelta = TimeDelta::hours(24);
 
-/// When the cool-down ends that these aborted games earned, if it has not ended yet.
+/// A rated game that was aborted because of a player.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Abort {
+    /// When.
+    pub at: Timestamp,
+    /// Whether the player did not begin to play in time; if not, the player aborted it.
+    pub no_show: bool,
+}
+
+/// A pause before the next pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CoolDown {
+    /// When it ends.
+    pub until: Timestamp,
+    /// What earned it.
+    pub last: Abort,
+}
+
+/// The cool-down that these aborted games earned, if it has not ended yet.
 ///
-/// Of the games aborted in the last 24 hours two are free. The third earns 5 minutes from when it was aborted, the
-/// fourth 15, the fifth an hour, and each further one 4 hours.
+/// Of the games aborted in the last 24 hours the first is free. The second earns a minute from when it was aborted,
+/// the third 5, the fourth 15, the fifth an hour, and each further one 6 hours.
 #[must_use]
-pub fn cool_down(aborted_at: &[Timestamp], now: Timestamp) -> Option<Timestamp> {
-    let counted = aborted_at.iter().filter(|at| now - **at < ABORTS_COUNT_FOR);
+pub fn cool_down(aborts: &[Abort], now: Timestamp) -> Option<CoolDown> {
+    let counted = aborts.iter().filter(|abort| now - abort.at < ABORTS_COUNT_FOR);
     let pause = match counted.clone().count() {
-        0..=2 => return None,
+        0..=1 => return None,
+        2 => TimeDelta::minutes(1),
         3 => TimeDelta::minutes(5),
         4 => TimeDelta::minutes(15),
         5 => TimeDelta::hours(1),
-        6.. => TimeDelta::hours(4),
+        6.. => TimeDelta::hours(6),
     };
-    counted.max().map(|last| *last + pause).filter(|until| *until > now)
+    let last = *counted.max_by_key(|abort| abort.at)?;
+    Some(CoolDown { until: last.at + pause, last }).filter(|pause| pause.until > now)
+}
+
+/// The cool-down of a player, if there is one.
+///
+/// # Errors
+///
+/// When the database fails.
+pub async fn cool_down_of(
+    db: &PgPool,
+    player: PlayerId,
+    now: Timestamp,
+) -> Result<Option<CoolDown>, sqlx::Error> {
+    Ok(cool_down(&aborts(&mut *db.acquire().await?, player, now).await?, now))
 }
 
 /// Joins a pool, and wakes the matchmaker if somebody waits there. Joining again changes nothing.
@@ -147,8 +180,8 @@ pub async fn join(
     {
         return Err(JoinError::AlreadyPlaying(game));
     }
-    if let Some(until) = cool_down(&aborts(&mut conn, player, now).await?, now) {
-        return Err(JoinError::CoolingDown(until));
+    if let Some(pause) = cool_down(&aborts(&mut conn, player, now).await?, now) {
+        return Err(JoinError::CoolingDown(pause));
     }
     let mut tx = conn.begin().await?;
     let made = match insert(&mut tx, player, pool, now, random).await {
@@ -323,14 +356,11 @@ async fn has_company(db: &mut PgConnection, player: PlayerId, pool: &str) -> Res
     .await
 }
 
-async fn aborts(
-    db: &mut PgConnection,
-    player: PlayerId,
-    now: Timestamp,
-) -> Result<Vec<Timestamp>, sqlx::Error> {
-    sqlx::query_scalar!(
+async fn aborts(db: &mut PgConnection, player: PlayerId, now: Timestamp) -> Result<Vec<Abort>, sqlx::Error> {
+    sqlx::query_as!(
+        Abort,
         "
-        select aborted_at
+        select aborted_at as at, no_show
         from abort
         where player_id = $1 and aborted_at > $2
         order by aborted_at desc
@@ -403,7 +433,7 @@ async fn read(
         estimated_wait: row.median_wait_ms.map(TimeDelta::milliseconds),
         role_due: pairing::role_due(role_debt, last_role),
         role_debt,
-        cool_down_until: cool_down(&aborts(db, player, now).await?, now),
+        cool_down_until: cool_down(&aborts(db, player, now).await?, now).map(|pause| pause.until),
     }))
 }
 
@@ -443,26 +473,40 @@ mod tests {
         Timestamp::UNIX_EPOCH + TimeDelta::days(20_000) + TimeDelta::minutes(minute)
     }
 
+    fn aborted(minutes: impl IntoIterator<Item = i64>) -> Vec<Abort> {
+        minutes.into_iter().map(|minute| Abort { at: at(minute), no_show: false }).collect()
+    }
+
+    fn until(aborts: &[Abort], minute: i64) -> Option<Timestamp> {
+        cool_down(aborts, at(minute)).map(|pause| pause.until)
+    }
+
     #[test]
-    fn two_aborted_games_a_day_are_free() {
-        assert_eq!(cool_down(&[], at(0)), None);
-        assert_eq!(cool_down(&[at(0), at(1)], at(1)), None);
+    fn one_aborted_game_a_day_is_free() {
+        assert_eq!(until(&[], 0), None);
+        assert_eq!(until(&aborted([1]), 1), None);
     }
 
     #[test]
     fn the_cool_down_grows_with_each_further_one() {
-        for (count, minutes) in [(3, 5), (4, 15), (5, 60), (6, 240), (9, 240)] {
-            let aborts: Vec<_> = (0..count).map(at).collect();
+        for (count, minutes) in [(2, 1), (3, 5), (4, 15), (5, 60), (6, 360), (9, 360)] {
+            let aborts = aborted(0..count);
             let last = count - 1;
-            assert_eq!(cool_down(&aborts, at(last)), Some(at(last + minutes)), "{count} aborted");
-            assert_eq!(cool_down(&aborts, at(last + minutes)), None, "{count} aborted, and waited");
+            assert_eq!(until(&aborts, last), Some(at(last + minutes)), "{count} aborted");
+            assert_eq!(until(&aborts, last + minutes), None, "{count} aborted, and waited");
         }
     }
 
     #[test]
     fn what_was_aborted_a_day_ago_is_forgotten() {
         let day = 24 * 60;
-        assert_eq!(cool_down(&[at(0), at(day - 2), at(day - 1)], at(day - 1)), Some(at(day + 4)));
-        assert_eq!(cool_down(&[at(0), at(day - 2), at(day - 1)], at(day)), None);
+        assert_eq!(until(&aborted([0, day - 2, day - 1]), day - 1), Some(at(day + 4)));
+        assert_eq!(until(&aborted([0, day - 2, day - 1]), day), None);
+    }
+
+    #[test]
+    fn the_newest_one_tells_what_the_pause_is_for() {
+        let aborts = [Abort { at: at(1), no_show: true }, Abort { at: at(0), no_show: false }];
+        assert!(cool_down(&aborts, at(1)).is_some_and(|pause| pause.last.no_show));
     }
 }

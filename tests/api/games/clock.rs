@@ -31,16 +31,16 @@ async fn game_with(app: &TestApp, hounds: &Player, hare: &Player, clock: Value, 
 }
 
 /// Whoever's turn it is plays the next move.
-async fn plays_on(hounds: &Player, hare: &Player, game: &str, ply: u16) -> crate::harness::Reply {
+pub(super) async fn plays_on(hounds: &Player, hare: &Player, game: &str, ply: u16) -> crate::harness::Reply {
     let mover = if ply % 2 == 1 { hounds } else { hare };
     mover.plays(game, ply, MOVES[usize::from(ply) - 1]).await
 }
 
-fn ms(ms: i64) -> TimeDelta {
+pub(super) fn ms(ms: i64) -> TimeDelta {
     TimeDelta::milliseconds(ms)
 }
 
-fn instant(value: &Value) -> DateTime<Utc> {
+pub(super) fn instant(value: &Value) -> DateTime<Utc> {
     value.as_str().expect("an instant").parse().expect("RFC 3339")
 }
 
@@ -59,7 +59,7 @@ async fn db_log(app: &TestApp, game: &str) -> Vec<String> {
 }
 
 /// A rated game through the pool: its id, the hounds and the hare.
-async fn rated(app: &TestApp, pool: &str) -> (String, Player, Player) {
+pub(super) async fn rated(app: &TestApp, pool: &str) -> (String, Player, Player) {
     let (ann, ben) = app.two_players().await;
     let ticket = format!("/v1/pools/{pool}/ticket");
     for player in [&ann, &ben] {
@@ -315,7 +315,7 @@ async fn nobody_who_waits_is_charged_for_an_opponent_who_does_not_begin() {
         .fetch_all(&app.db)
         .await
         .expect("the aborts can be read");
-    assert_eq!(noted, std::slice::from_ref(&hounds.name));
+    assert_eq!(noted, [hounds.name]);
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@ mod analysis;
 mod clock;
 mod computer;
 mod draw;
+mod dropping_out;
 mod ending;
 mod fair_play;
 mod look_back;

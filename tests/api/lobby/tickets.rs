@@ -150,24 +150,32 @@ async fn nobody_in_a_live_rated_game_waits_for_another_one() {
 }
 
 #[tokio::test]
-async fn the_third_aborted_game_earns_a_cool_down_that_shows_its_end() {
+async fn the_second_aborted_game_earns_a_cool_down_that_shows_its_end() {
     let app = TestApp::start().await;
     let (ann, ben) = (app.player("ann").await, app.player("ben").await);
-    for _ in 0..3 {
+    for _ in 0..2 {
         assert_eq!(ticket_until(&ann).await, json!(null));
         let game = meet(&app, &ann, &ben).await;
         abort(&ann, &game).await;
     }
-    let until = app.clock.now() + TimeDelta::minutes(5);
+    let until = app.clock.now() + TimeDelta::minutes(1);
     let shown = until.to_rfc3339_opts(chrono::SecondsFormat::Millis, true);
     assert_eq!(ticket_until(&ann).await, json!(shown));
 
-    let problem = ann.put(TICKET, json!({})).await.refused(403, "cooling-down");
+    let me = ann.get("/v1/me").await.ok(200);
+    assert_eq!(me["cooldown"], json!({"until": shown, "reason": "aborted"}));
+    assert_eq!(ben.get("/v1/me").await.ok(200)["cooldown"], json!(null));
+
+    let reply = ann.put(TICKET, json!({})).await;
+    assert_eq!(reply.header("retry-after"), Some("60"));
+    let problem = reply.refused(429, "cooling-down");
+    assert_eq!(problem["retry_after_ms"], 60_000);
     assert_eq!(chrono::DateTime::parse_from_rfc3339(problem["until"].as_str().unwrap()).unwrap(), until);
     joins(&ben, TICKET).await;
 
-    app.clock.advance(TimeDelta::minutes(5));
+    app.clock.advance(TimeDelta::minutes(1));
     joins(&ann, TICKET).await;
+    assert_eq!(ann.get("/v1/me").await.ok(200)["cooldown"], json!(null));
 }
 
 async fn ticket_until(player: &crate::harness::Player) -> serde_json::Value {

@@ -1,0 +1,147 @@
+//! Players who have left a game: who is away since when, and what the other side may do about it.
+//!
+//! A sign of life is any call with a player's token, an open stream, and what a side does in the game itself. No sign
+//! counts as missed while the service was down. A claim is allowed whoever's turn it is: a player who is there shows
+//! a sign of life while waiting, too.
+
+use std::fmt;
+
+use chrono::TimeDelta;
+use serde::{Deserialize, Serialize};
+use sqlx::PgPool;
+use utoipa::ToSchema;
+
+use super::{ActError, ClockSetting, Ending, Game, end, hold, store, unless_overtaken};
+use crate::{
+    events::Events,
+    ids::{GameId, PlayerId},
+    rules::Role,
+    wall_clock::Timestamp,
+};
+
+/// A side is away when it has shown no sign of life for longer than this.
+pub const AWAY_AFTER: TimeDelta = TimeDelta::seconds(30);
+
+/// The game of a side that has been away can be claimed, or handed to the computer, after this.
+pub const GONE_AFTER: TimeDelta = TimeDelta::seconds(60);
+
+/// What a game does for a side that has left for good.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum OnDrop {
+    /// The computer plays on for it.
+    Computer,
+    /// The other side may claim a win or a draw.
+    Claim,
+    /// Nothing: its clock runs, if there is one.
+    Wait,
+}
+
+impl OnDrop {
+    /// What a rated game does: where both are expected to stay, the other side may claim.
+    pub fn of_rated(clock: ClockSetting) -> OnDrop {
+        if clock.is_real_time() { OnDrop::Claim } else { OnDrop::Wait }
+    }
+
+    /// Whether it goes with a clock: with days for a turn nobody is expected to stay.
+    pub fn fits(self, clock: ClockSetting) -> bool {
+        self == OnDrop::Wait || !matches!(clock, ClockSetting::Correspondence { .. })
+    }
+
+    /// Reads the word that the API and the database use.
+    pub fn from_word(word: &str) -> Option<OnDrop> {
+        [OnDrop::Computer, OnDrop::Claim, OnDrop::Wait].into_iter().find(|kind| kind.to_string() == word)
+    }
+}
+
+impl fmt::Display for OnDrop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            OnDrop::Computer => "computer",
+            OnDrop::Claim => "claim",
+            OnDrop::Wait => "wait",
+        })
+    }
+}
+
+impl Game {
+    /// Since when a side has shown no sign of life, if it is away at `now`.
+    pub fn away_since(&self, role: Role, now: Timestamp) -> Option<Timestamp> {
+        Some(self.seen[role]).filter(|seen| now - *seen > AWAY_AFTER)
+    }
+
+    /// From when on the other side may claim the game, if this one stays away: when both have moved, and where
+    /// games can be claimed at all.
+    pub fn claimable_at(&self, role: Role) -> Option<Timestamp> {
+        let can_be_claimed = self.is_ongoing() && self.on_drop == OnDrop::Claim && self.ply() >= 2;
+        can_be_claimed.then(|| self.seen[role] + GONE_AFTER)
+    }
+}
+
+/// What a player claims of a game whose other side has left.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Claim {
+    /// The game.
+    Win,
+    /// Half of it.
+    Draw,
+}
+
+/// Claims a game that the other side has left. Claiming the same again answers the same.
+///
+/// # Errors
+///
+/// Why it cannot be claimed: above all, because the other side is there.
+pub async fn claim(
+    db: &PgPool,
+    events: &Events,
+    now: Timestamp,
+    player: PlayerId,
+    id: GameId,
+    claim: Claim,
+) -> Result<Game, ActError> {
+    unless_overtaken(db, events, now, id, async || {
+        let mut tx = db.begin().await?;
+        let (mut game, role) = hold(&mut tx, now, player, id).await?;
+        let ending = match claim {
+            Claim::Win => Ending::DroppedOut(role.other()),
+            Claim::Draw => Ending::DrawClaimed,
+        };
+        match game.ended {
+            Some((ended, _)) if ended == ending => return Ok(game),
+            Some((ended, _)) => return Err(ActError::GameOver(ended)),
+            None => {}
+        }
+        let claimable_at = game.claimable_at(role.other()).ok_or(ActError::NothingToClaim)?;
+        if now < claimable_at {
+            return Err(ActError::OpponentIsHere { claimable_at });
+        }
+        end(&mut tx, &mut game, ending, Some(role), now).await?;
+        tx.commit().await?;
+        Ok(game)
+    })
+    .await
+}
+
+/// A side that has left a game.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Absence {
+    /// The game.
+    pub game: GameId,
+    /// Which side.
+    pub role: Role,
+    /// Who plays it.
+    pub player: PlayerId,
+    /// When it last showed a sign of life.
+    pub since: Timestamp,
+}
+
+/// The sides that have left ongoing games in which the computer is to play on for them, those first that have been
+/// gone longest, and at most so many.
+///
+/// # Errors
+///
+/// When the database fails.
+pub async fn to_be_replaced(db: &PgPool, now: Timestamp, most: i64) -> Result<Vec<Absence>, sqlx::Error> {
+    store::gone_from_computer_games(db, now - GONE_AFTER, most).await
+}
