@@ -37,13 +37,14 @@ pub async fn run(db: PgPool, clock: WallClock) {
     loop {
         let now = clock.now();
         pace.tick().await;
-        if let Err(err) = turn(&db, now, &clock).await {
+        if let Err(err) = beat(&db, now, &clock).await {
             tracing::warn!(cause = %err, "cannot look whose time has run out");
         }
     }
 }
 
-async fn turn(db: &PgPool, now: Timestamp, clock: &WallClock) -> Result<usize, sqlx::Error> {
+/// Shows that this process lives, and looks.
+async fn beat(db: &PgPool, now: Timestamp, clock: &WallClock) -> Result<usize, sqlx::Error> {
     if downtime::show_sign_of_life(db, now).await? > 0 {
         downtime::stay_alive(db, clock.now()).await?;
     }
