@@ -1,7 +1,7 @@
 //! Flags that fall: ends the games in which somebody's time has run out, with nobody connected.
 //!
 //! Every process runs this task. A game is looked at when its time could have run out and at no other time; whoever
-//! looks holds it, and the others pass by. Whoever reads a game or acts in it looks as well ([`flag`]), so that nobody
+//! looks holds it, and the others pass by. Whoever reads a game or acts in it looks as well (`flag`), so that nobody
 //! is shown a game that is over as one that goes on.
 
 use std::time::Duration;
