@@ -1,7 +1,7 @@
 //! Flags that fall: ends the games in which somebody's time has run out, with nobody connected.
 //!
 //! Every process runs this task. A game is looked at when its time could have run out and at no other time; whoever
-//! looks holds it, and the others pass by. Whoever reads a game or acts in it looks as well ([`flag`]), so that nobody
+//! looks holds it, and the others pass by. Whoever reads a game or acts in it looks as well (`flag`), so that nobody
 //! is shown a game that is over as one that goes on.
 
 use std::time::Duration;
@@ -38,13 +38,14 @@ pub async fn run(db: PgPool, events: Events, clock: WallClock) {
     loop {
         let now = clock.now();
         pace.tick().await;
-        if let Err(err) = turn(&db, &events, now, &clock).await {
+        if let Err(err) = beat(&db, &events, now, &clock).await {
             tracing::warn!(cause = %err, "cannot look whose time has run out");
         }
     }
 }
 
-async fn turn(db: &PgPool, events: &Events, now: Timestamp, clock: &WallClock) -> Result<usize, sqlx::Error> {
+/// Shows that this process lives, and looks.
+async fn beat(db: &PgPool, events: &Events, now: Timestamp, clock: &WallClock) -> Result<usize, sqlx::Error> {
     if downtime::show_sign_of_life(db, now).await? > 0 {
         downtime::stay_alive(db, clock.now()).await?;
     }
