@@ -93,7 +93,7 @@ fn run(settings: &Settings) -> Outcome<()> {
     let before = bench.run(settings, "move.sql")?;
     let (workers, pool_size) = (settings.workers.to_string(), settings.pool_size.to_string());
     let server = ServerProcess::start(private.url(), &["--workers", &workers, "--pool-size", &pool_size])?;
-    let mut players = runtime.block_on(sign_up(server.address(), settings.games))?;
+    let mut players = runtime.block_on(sign_up(server.address(), "player", settings.games))?;
     let cpu = server.cpu_seconds();
     let played = runtime.block_on(play_all(&mut players, settings.seconds))?;
     let (cpu, memory) = (server.cpu_seconds() - cpu, server.memory());

@@ -27,7 +27,7 @@ use process::{Outcome, ServerProcess, TemporaryFolder};
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use serde::Deserialize;
 use tokio::{
-    io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
+    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
     net::TcpStream,
     task::JoinSet,
     time::MissedTickBehavior,
@@ -71,7 +71,7 @@ fn run(settings: &Settings) -> Outcome<()> {
     let server = ServerProcess::start(private.url(), &flags)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(measure(settings, &server))?;
-    for line in server.complaints() {
+    for line in server.complaints().iter().take(20) {
         eprintln!("from the server's log: {line}");
     }
     let stopped = server.stop()?;
@@ -80,9 +80,8 @@ fn run(settings: &Settings) -> Outcome<()> {
 }
 
 async fn measure(settings: &Settings, server: &ServerProcess) -> Outcome<()> {
-    let mut pairs = sign_up(server.address(), settings.games).await?;
     let mut begun = Vec::new();
-    for pair in &mut pairs {
+    for pair in &mut sign_up(server.address(), "idle", settings.games).await? {
         begun.push(begin(pair).await?);
     }
     let before = server.memory();
@@ -92,8 +91,9 @@ async fn measure(settings: &Settings, server: &ServerProcess) -> Outcome<()> {
     }
     tokio::time::sleep(SETTLE).await;
     let after = server.memory();
-    let (told, cpu) = (Arc::new(Asked::default()), server.cpu_seconds());
+    let told = Arc::new(Asked::default());
     // What was idle is not to be woken by what is played.
+    let mut pairs = sign_up(server.address(), "player", settings.games).await?;
     let mut games = Vec::new();
     for pair in &mut pairs {
         games.push(begin(pair).await?);
@@ -102,6 +102,7 @@ async fn measure(settings: &Settings, server: &ServerProcess) -> Outcome<()> {
     for (game, _) in &games {
         readers.spawn(follow(open(server.address(), game).await?, game.clone(), told.clone()));
     }
+    let cpu = server.cpu_seconds();
     let pace = Duration::from_secs_f64(f64::from(settings.games) / f64::from(settings.rate));
     let until = Instant::now() + Duration::from_secs(settings.seconds);
     let mut players = JoinSet::new();
@@ -156,13 +157,15 @@ async fn begin(pair: &mut [Player; 2]) -> Outcome<(String, String)> {
     Ok((game.id.to_owned(), game.legal_moves[0].to_owned()))
 }
 
-/// Opens a stream and leaves it unread.
+/// Opens a stream, and leaves unread what follows its headers.
 async fn open(address: &str, game: &str) -> Outcome<TcpStream> {
     let mut stream = TcpStream::connect(address).await?;
     stream.set_nodelay(true)?;
     let request = format!("GET /v1/games/{game}/events HTTP/1.1\r\nhost: watch\r\n\r\n");
     stream.write_all(request.as_bytes()).await?;
-    Ok(stream)
+    let mut status = [0; 12];
+    stream.read_exact(&mut status).await?;
+    if status.ends_with(b" 200") { Ok(stream) } else { Err("a stream was refused".into()) }
 }
 
 /// Reads a stream, and notes how long each move took.

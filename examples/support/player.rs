@@ -85,7 +85,7 @@ impl Player {
 }
 
 /// Two players for each game.
-pub async fn sign_up(address: &str, games: u16) -> Outcome<Vec<[Player; 2]>> {
+pub async fn sign_up(address: &str, called: &str, games: u16) -> Outcome<Vec<[Player; 2]>> {
     #[derive(Deserialize)]
     struct Tokens<'a> {
         access_token: &'a str,
@@ -95,7 +95,7 @@ pub async fn sign_up(address: &str, games: u16) -> Outcome<Vec<[Player; 2]>> {
     for number in 0..2 * games {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
-        let name = format!("player-{number}");
+        let name = format!("{called}-{number}");
         let mut player = Player { name, token: String::new(), stream, buffer: Vec::with_capacity(8192) };
         let body = format!(r#"{{"username": "{}", "password": "three-hounds-one-moor"}}"#, player.name);
         let answer = player.create("POST", "/v1/accounts", &body).await?;

@@ -14,6 +14,7 @@ use super::{
 };
 use crate::{
     accounts::access::{AccessTokens, Claimant},
+    dice,
     events::{
         Events, Topic,
         hub::{Beat, Entry, Subscription, Wake},
@@ -33,8 +34,11 @@ use crate::{
     wall_clock::{Timestamp, WallClock},
 };
 
-/// After how many milliseconds a client should come back.
-const RETRY_MS: u32 = 2000;
+/// After how many milliseconds a client should come back: each at a time of its own, so that not all of them stand at
+/// the door when a server starts again.
+fn retry_ms() -> u32 {
+    1000 + dice::roll::<u32>() % 4000
+}
 
 /// So many of a player's games and challenges are in their snapshot.
 const MOST_SHOWN: i64 = 200;
@@ -237,7 +241,7 @@ impl Follower {
     /// Why the stream ends now, as its last event, if it does.
     fn farewell(&self) -> Option<String> {
         if self.subscription.is_closing() {
-            let data = json!({"reason": "restart", "retry_ms": RETRY_MS}).to_string();
+            let data = json!({"reason": "restart", "retry_ms": retry_ms()}).to_string();
             return Some(render::frame(None, "goodbye", &data));
         }
         let reason = if self.has_lost_its_session() {
@@ -262,7 +266,7 @@ impl Follower {
 
     /// What a stream begins with, and the one that follows.
     pub fn first_chunk(&mut self, beginning: &Beginning) -> Bytes {
-        let mut chunk = BytesMut::from(format!("retry: {RETRY_MS}\n\n").as_bytes());
+        let mut chunk = BytesMut::from(format!("retry: {}\n\n", retry_ms()).as_bytes());
         if let Some(snapshot) = &beginning.snapshot {
             chunk.extend_from_slice(render::frame(Some(self.last), "snapshot", snapshot).as_bytes());
         }
