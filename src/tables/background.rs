@@ -81,7 +81,7 @@ impl Work {
             }
             Ok(None) => {}
             Err(error) => {
-                tracing::warn!(table = %name, "{error}; it is left alone and must be made anew");
+                tracing::warn!(table = %name, "{error}; it is not used; make it anew by: leveret solve");
             }
         }
     }

@@ -8,7 +8,7 @@
 //! - One process at a time makes tables in a folder, by a lock on its file `lock`, which the kernel lets go of when
 //!   the process ends in whatever way.
 //!
-//! A table is read into memory rather than mapped: it is some 25 MB and takes some 25 ms, and a mapped file that is
+//! A table is read into memory rather than mapped: it is some 25 MB and takes some 30 ms, and a mapped file that is
 //! cut short or written over by somebody else, after it was checked, could crash the service or lie to it.
 
 mod background;
