@@ -23,7 +23,7 @@ use crate::{
     config::ServeSettings,
     dice::roll,
     events::{Events, bus, player_log},
-    games::{HotGames, LivePositions, analysis, computer::ComputerPlayer, downtime, flags},
+    games::{self, HotGames, LivePositions, analysis, computer::ComputerPlayer, downtime, flags},
     http::{
         self,
         finish::{RequestSpan, admit, finish},
@@ -42,6 +42,8 @@ use crate::{
 const HOT_GAMES: u64 = 20_000;
 /// How often a process looks which sessions ended elsewhere.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
+/// How often it tells who has left a game and who is back.
+const TELL_PRESENCE: Duration = Duration::from_secs(2);
 /// How often it sums up its measurements.
 const COUNT: Duration = Duration::from_secs(5);
 /// How often it throws away what is no longer needed.
@@ -195,6 +197,7 @@ impl App {
                 tokio::spawn(matchmaker.clone().run(db.clone(), clock.clone())),
                 actix_web::rt::spawn(computer.clone().run(db.clone(), clock.clone(), roll)),
                 tokio::spawn(analysis::keep_analysing(db.clone(), solver.clone())),
+                tokio::spawn(keep_telling_presence(db.clone(), events.clone(), clock.clone())),
                 tokio::spawn(flags::run(db.clone(), events.clone(), clock.clone())),
                 tokio::spawn(keep_looking(tokens.clone(), db.clone(), clock.clone())),
                 tokio::spawn(keep_counting()),
@@ -257,6 +260,15 @@ impl App {
     /// When the database fails.
     pub async fn analyse(&self) -> Result<usize, analysis::AnalysisError> {
         analysis::step(&self.db, &self.solver).await
+    }
+
+    /// Writes into the logs of live games who has left and who is back; answers in how many games somebody did.
+    ///
+    /// # Errors
+    ///
+    /// When the database fails.
+    pub async fn tell_presence(&self) -> Result<usize, sqlx::Error> {
+        games::tell_presence(&self.db, &self.events, self.clock.now()).await
     }
 
     /// Looks once whose time has run out, as the task does by itself; answers how many games it ended.
@@ -465,6 +477,17 @@ async fn keep_looking(tokens: AccessTokens, db: PgPool, clock: WallClock) {
         pace.tick().await;
         if let Err(err) = tokens.refresh_from(&db, clock.now()).await {
             tracing::warn!(cause = %err, "cannot look which sessions have ended");
+        }
+    }
+}
+
+/// Tells in the logs of the games who has left and who is back.
+async fn keep_telling_presence(db: PgPool, events: Events, clock: WallClock) {
+    let mut pace = tokio::time::interval(TELL_PRESENCE);
+    loop {
+        pace.tick().await;
+        if let Err(err) = games::tell_presence(&db, &events, clock.now()).await {
+            tracing::warn!(cause = %err, "cannot tell who has left");
         }
     }
 }

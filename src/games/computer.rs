@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 
 use super::{
     ActError, ClockSetting, ComputerDue, DrawIntent, Game, HotGames, Mover, NewGame, OnDrop, PlayMoveError,
-    Turn, announce, clear_draw_offer, create, offer_draw, play_move, store,
+    Turn, announce, clear_draw_offer, create, offer_draw, play_move, store, take_over, to_be_replaced,
 };
 use crate::{
     events::{Events, player_log},
@@ -184,6 +184,10 @@ impl ComputerPlayer {
         roll: impl Fn() -> u128,
     ) -> Result<usize, sqlx::Error> {
         self.waiting().clear();
+        let now = clock.now();
+        for absence in to_be_replaced(db, now, BATCH).await? {
+            take_over(db, &self.events, now, absence).await?;
+        }
         let mut done = 0;
         let mut last = None;
         loop {

@@ -11,11 +11,17 @@ use serde::{Deserialize, Serialize};
 use sqlx::PgPool;
 use utoipa::ToSchema;
 
-use super::{ActError, ClockSetting, Ending, Game, end, hold, store, unless_overtaken};
+use super::{
+    ActError, ClockSetting, Ending, Game, announce, end, hold,
+    store::{self, Happening},
+    unless_overtaken,
+};
 use crate::{
+    db,
     events::Events,
     ids::{GameId, PlayerId},
     rules::Role,
+    solver::computer::Level,
     wall_clock::Timestamp,
 };
 
@@ -67,7 +73,13 @@ impl fmt::Display for OnDrop {
 impl Game {
     /// Since when a side has shown no sign of life, if it is away at `now`.
     pub fn away_since(&self, role: Role, now: Timestamp) -> Option<Timestamp> {
-        Some(self.seen[role]).filter(|seen| now - *seen > AWAY_AFTER)
+        let is_player = self.seats[role].player != PlayerId::COMPUTER;
+        Some(self.seen[role]).filter(|seen| is_player && now - *seen > AWAY_AFTER)
+    }
+
+    /// Whether a side's wish for a rematch still counts: where both are expected to stay, as long as it is there.
+    pub fn is_around(&self, role: Role, now: Timestamp) -> bool {
+        !self.clock.setting().is_real_time() || self.away_since(role, now).is_none()
     }
 
     /// From when on the other side may claim the game, if this one stays away: when both have moved, and where
@@ -144,4 +156,117 @@ pub struct Absence {
 /// When the database fails.
 pub async fn to_be_replaced(db: &PgPool, now: Timestamp, most: i64) -> Result<Vec<Absence>, sqlx::Error> {
     store::gone_from_computer_games(db, now - GONE_AFTER, most).await
+}
+
+/// Lets the computer play on for a side that has left, if it still has: while the other side is there, and until the
+/// one that left takes its seat back.
+///
+/// # Errors
+///
+/// When the database fails.
+pub async fn take_over(
+    db: &PgPool,
+    events: &Events,
+    now: Timestamp,
+    absence: Absence,
+) -> Result<Option<Game>, sqlx::Error> {
+    let mut tx = db.begin().await?;
+    let Some(mut game) = store::lock(&mut tx, absence.game).await? else { return Ok(None) };
+    let role = absence.role;
+    let is_gone = game.away_since(role, now).is_some_and(|since| now - since >= GONE_AFTER);
+    let other_is_here = game.away_since(role.other(), now).is_none();
+    let seats_are_theirs = game.seats.iter().all(|(_, seat)| seat.computer.is_none());
+    let is_wanted = game.is_ongoing() && !game.rated && game.on_drop == OnDrop::Computer;
+    if !(is_gone && other_is_here && seats_are_theirs && is_wanted) {
+        return Ok(None);
+    }
+    game.seats[role].computer = Some(Level::MIDDLE);
+    let seated = serde_json::json!({ "controller": "computer", "computer_level": Level::MIDDLE.number() });
+    let happening = Happening { kind: "seat", role: Some(role) };
+    store::append_event(&mut tx, &mut game, happening, Some(&seated), now).await?;
+    store::update(&mut tx, &game).await?;
+    tx.commit().await?;
+    announce(events, &game);
+    tracing::info!(game = %game.id, %role, "the computer plays on");
+    Ok(Some(game))
+}
+
+/// Takes one's seat back from the computer. In one's own seat nothing changes.
+///
+/// # Errors
+///
+/// Why it was not done.
+pub async fn take_seat(
+    db: &PgPool,
+    events: &Events,
+    now: Timestamp,
+    player: PlayerId,
+    id: GameId,
+) -> Result<Game, ActError> {
+    unless_overtaken(db, events, now, id, async || {
+        let mut tx = db.begin().await?;
+        let (mut game, role) = hold(&mut tx, now, player, id).await?;
+        if let Some((ending, _)) = game.ended {
+            return Err(ActError::GameOver(ending));
+        }
+        if game.seats[role].computer.take().is_none() {
+            return Ok(game);
+        }
+        let seated = serde_json::json!({ "controller": "player", "computer_level": null });
+        let happening = Happening { kind: "seat", role: Some(role) };
+        store::append_event(&mut tx, &mut game, happening, Some(&seated), now).await?;
+        store::update(&mut tx, &game).await?;
+        tx.commit().await?;
+        Ok(game)
+    })
+    .await
+}
+
+/// So many games are told of at once.
+const TOLD_AT_ONCE: i64 = 200;
+
+/// Writes into the logs of live games who has left and who is back; answers in how many games somebody did.
+///
+/// # Errors
+///
+/// When the database fails.
+pub async fn tell_presence(db: &PgPool, events: &Events, now: Timestamp) -> Result<usize, sqlx::Error> {
+    let mut told = 0;
+    for id in store::with_changed_presence(db, now - AWAY_AFTER, TOLD_AT_ONCE).await? {
+        match tell_presence_in(db, events, now, id).await {
+            Ok(changed) => told += usize::from(changed),
+            // A move took the number in the log: the next look tells it.
+            Err(err) if db::violates(&err, "game_event_pkey") => {}
+            Err(err) => return Err(err),
+        }
+    }
+    Ok(told)
+}
+
+async fn tell_presence_in(
+    db: &PgPool,
+    events: &Events,
+    now: Timestamp,
+    id: GameId,
+) -> Result<bool, sqlx::Error> {
+    let mut tx = db.begin().await?;
+    let Some(mut game) = store::lock(&mut tx, id).await? else { return Ok(false) };
+    let mut changed = false;
+    for role in Role::ALL {
+        let is_away = game.away_since(role, now).is_some();
+        if !game.is_ongoing() || game.seats[role].is_told_away == is_away {
+            continue;
+        }
+        game.seats[role].is_told_away = is_away;
+        let presence = serde_json::json!({ "present": !is_away });
+        let happening = Happening { kind: "presence", role: Some(role) };
+        store::append_event(&mut tx, &mut game, happening, Some(&presence), now).await?;
+        changed = true;
+    }
+    if changed {
+        store::update(&mut tx, &game).await?;
+        tx.commit().await?;
+        announce(events, &game);
+    }
+    Ok(changed)
 }

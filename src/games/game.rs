@@ -22,6 +22,10 @@ pub struct Seat {
     pub provisional: bool,
     /// How strong the computer plays, when it moves the pieces.
     pub computer: Option<Level>,
+    /// Whether the log says that the player is away.
+    pub is_told_away: bool,
+    /// After how many plies this side offered a draw last.
+    pub last_offer: Option<u16>,
 }
 
 impl Seat {
@@ -30,6 +34,9 @@ impl Seat {
         self.computer.filter(|_| self.player == PlayerId::COMPUTER)
     }
 }
+
+/// So many plies are played between two draw offers of one side.
+const PLIES_BETWEEN_OFFERS: u16 = 20;
 
 /// Who makes a move.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -121,6 +128,9 @@ pub enum PlyRefusal {
     /// The other side is to move.
     #[error("it is the other side's turn")]
     NotYourTurn,
+    /// The computer plays in the caller's place.
+    #[error("the computer plays in your place")]
+    SeatTaken,
     /// The rules forbid it.
     #[error("{0}")]
     Illegal(IllegalMove, Vec<String>),
@@ -170,6 +180,11 @@ impl Game {
         }
         let role = self.play.turn();
         self.seats[role].computer.map(|level| ComputerDue::Move(role, level))
+    }
+
+    /// From which ply on a side may offer a draw again: each side moves ten times between two offers.
+    pub fn next_draw_offer(&self, role: Role) -> Option<u16> {
+        self.seats[role].last_offer.map(|ply| ply + PLIES_BETWEEN_OFFERS)
     }
 
     /// The player who is told that it is their turn. The computer sees that by itself.
@@ -228,6 +243,9 @@ impl Game {
         }
         if self.play.turn() != role {
             return Err(PlyRefusal::NotYourTurn);
+        }
+        if mover != Mover::Computer(role) && self.seats[role].computer.is_some() {
+            return Err(PlyRefusal::SeatTaken);
         }
         let mut next = self.clone();
         let played =

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use sqlx::PgPool;
 
-use super::{Game, store};
+use super::{Game, GameClock, clock::Tick, store};
 use crate::{ids::GameId, rules::Role, wall_clock::Timestamp};
 
 /// Something that happened in a game.
@@ -23,6 +23,8 @@ pub struct LogEntry {
     pub text: Option<String>,
     /// What else there is to say.
     pub data: Option<Value>,
+    /// The game's clock after it.
+    pub clock: Option<GameClock>,
 }
 
 /// What happened in a game after a number of its log, and the game as of these entries or later.
@@ -36,6 +38,19 @@ pub async fn log_since(
     after: i32,
 ) -> Result<Option<(Game, Vec<LogEntry>)>, sqlx::Error> {
     // In this order: the game then has every move that the entries have.
-    let entries = store::entries(db, id, after).await?;
-    Ok(store::find(db, id).await?.map(|game| (game, entries)))
+    let mut entries = store::entries(db, id, after).await?;
+    let Some(game) = store::find(db, id).await? else { return Ok(None) };
+    let mut clock = GameClock::start(game.clock.setting(), game.created_at);
+    for entry in &mut entries {
+        let given = entry.data.as_ref().and_then(|data| data["ms"].as_i64());
+        match (entry.kind.as_str(), given) {
+            ("move", _) => drop(clock.moved(entry.at)),
+            ("time_given", Some(ms)) => drop(clock.tick(Tick::Given(ms))),
+            ("ended", _) => clock.stop(entry.at),
+            _ => {}
+        }
+        entry.clock = Some(clock);
+    }
+    entries.retain(|entry| entry.number > after);
+    Ok(Some((game, entries)))
 }

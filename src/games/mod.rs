@@ -28,7 +28,7 @@ use sqlx::{PgConnection, PgPool};
 use self::store::Happening;
 pub use self::{
     clock::{ClockSetting, Fall, GameClock},
-    dropping_out::{Absence, Claim, OnDrop, claim, to_be_replaced},
+    dropping_out::{Absence, Claim, OnDrop, claim, take_over, take_seat, tell_presence, to_be_replaced},
     ending::Ending,
     game::{ComputerDue, Decision, Game, Mover, PlyRefusal, Seat, Turn},
     hot::HotGames,
@@ -362,6 +362,12 @@ pub enum ActError {
     /// No draw offer of the other side stands.
     #[error("no draw offer of the other side stands")]
     NoDrawOffer,
+    /// This side has offered a draw of late.
+    #[error("you have offered a draw of late; each side moves ten times before you can offer another")]
+    OfferTooSoon {
+        /// From how many plies on it may offer one again.
+        ply: u16,
+    },
     /// Both sides have moved.
     #[error("both sides have moved")]
     TooLateToAbort,
@@ -475,15 +481,13 @@ pub async fn offer_draw(
             _ if intent == DrawIntent::AcceptOnly => return Err(ActError::NoDrawOffer),
             Some(_) => return Ok(game),
             None => {
+                if let Some(ply) = game.next_draw_offer(role).filter(|ply| game.ply() < *ply) {
+                    return Err(ActError::OfferTooSoon { ply });
+                }
                 game.draw_offer = Some(role);
-                store::append_event(
-                    &mut tx,
-                    &mut game,
-                    Happening { kind: "draw_offered", role: Some(role) },
-                    None,
-                    now,
-                )
-                .await?;
+                let offered = Happening { kind: "draw_offered", role: Some(role) };
+                let after = serde_json::json!({ "ply": game.ply() });
+                store::append_event(&mut tx, &mut game, offered, Some(&after), now).await?;
                 store::update(&mut tx, &game).await?;
             }
         }
@@ -646,6 +650,10 @@ pub async fn offer_rematch(
             return Ok(game);
         }
         game.rematch_wanted[role] = true;
+        if !game.is_around(role.other(), now) {
+            // The wish of somebody who has left is none any more.
+            game.rematch_wanted[role.other()] = false;
+        }
         let (mut kind, mut by) = ("rematch_offered", role);
         if game.seats[role.other()].player == PlayerId::COMPUTER {
             // The computer always wants one.

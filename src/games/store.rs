@@ -38,6 +38,10 @@ struct GameRow {
     hare_provisional: bool,
     hounds_computer: Option<i16>,
     hare_computer: Option<i16>,
+    hounds_away: bool,
+    hare_away: bool,
+    hounds_last_offer: Option<i32>,
+    hare_last_offer: Option<i32>,
     start: String,
     hounds_seen: DateTime<Utc>,
     hare_seen: DateTime<Utc>,
@@ -123,6 +127,8 @@ impl TryFrom<GameRow> for Game {
                     rating: row.hounds_rating,
                     provisional: row.hounds_provisional,
                     computer: level(row.hounds_computer).map_err(|err| inconsistent(id, err))?,
+                    is_told_away: row.hounds_away,
+                    last_offer: row.hounds_last_offer.and_then(|ply| u16::try_from(ply).ok()),
                 },
                 hare: Seat {
                     player: row.hare_id,
@@ -130,6 +136,8 @@ impl TryFrom<GameRow> for Game {
                     rating: row.hare_rating,
                     provisional: row.hare_provisional,
                     computer: level(row.hare_computer).map_err(|err| inconsistent(id, err))?,
+                    is_told_away: row.hare_away,
+                    last_offer: row.hare_last_offer.and_then(|ply| u16::try_from(ply).ok()),
                 },
             },
             seen: ByRole { hounds: row.hounds_seen, hare: row.hare_seen },
@@ -179,10 +187,13 @@ pub async fn find_all(db: impl PgExecutor<'_>, ids: &[Uuid]) -> Result<Vec<Game>
             hounds_id as "hounds_id: PlayerId", hare_id as "hare_id: PlayerId",
             hounds.username as hounds_username, hare.username as hare_username,
             hounds_rating, hare_rating, hounds_provisional, hare_provisional, hounds_computer, hare_computer,
+            hounds_away, hare_away, log.hounds_last_offer, log.hare_last_offer,
             start, on_drop, swap_roles, rematch_of as "rematch_of: GameId", game.created_at, hounds_rematch, hare_rematch,
             result, reason, ended_at,
-            greatest(game.created_at, up_since, hounds_presence.seen_at, log.hounds_acted_at) as "hounds_seen!",
-            greatest(game.created_at, up_since, hare_presence.seen_at, log.hare_acted_at) as "hare_seen!",
+            greatest(game.created_at, up_since, hounds_presence.seen_at, case when hounds_computer is null then log.hounds_acted_at end)
+                as "hounds_seen!",
+            greatest(game.created_at, up_since, hare_presence.seen_at, case when hare_computer is null then log.hare_acted_at end)
+                as "hare_seen!",
             (select rematch.game_id from game rematch where rematch.rematch_of = game.game_id) as "rematch: GameId",
             log.last_event as "last_event!", log.last_at as "last_at!", log.draw_offer,
             coalesce(log.moves, '{}') as "moves!: Vec<String>",
@@ -207,8 +218,12 @@ pub async fn find_all(db: impl PgExecutor<'_>, ids: &[Uuid]) -> Result<Vec<Game>
             select
                 max(number) as last_event,
                 max(at) as last_at,
-                max(at) filter (where role = 'hounds' and kind <> 'time_given') as hounds_acted_at,
-                max(at) filter (where role = 'hare' and kind <> 'time_given') as hare_acted_at,
+                max(at) filter (where role = 'hounds' and is_act) as hounds_acted_at,
+                max(at) filter (where role = 'hare' and is_act) as hare_acted_at,
+                max((data ->> 'ply')::integer) filter (where kind = 'draw_offered' and role = 'hounds')
+                    as hounds_last_offer,
+                max((data ->> 'ply')::integer) filter (where kind = 'draw_offered' and role = 'hare')
+                    as hare_last_offer,
                 array_agg(move order by number) filter (where kind = 'move') as moves,
                 array_agg(at order by number) filter (where kind in ('move', 'time_given')) as ticked_at,
                 array_agg((data ->> 'ms')::bigint order by number) filter (where kind in ('move', 'time_given'))
@@ -217,8 +232,14 @@ pub async fn find_all(db: impl PgExecutor<'_>, ids: &[Uuid]) -> Result<Vec<Game>
                 (array_agg(case when kind = 'draw_offered' then role::text end order by number desc)
                     filter (where kind in ('move', 'draw_offered', 'draw_withdrawn', 'draw_declined', 'ended'))
                 )[1] as draw_offer
-            from game_event
-            where game_event.game_id = game.game_id
+            from (
+                select number, kind, at, role, move, data,
+                    -- What a side does by itself, and so a sign of life.
+                    kind not in ('time_given', 'presence')
+                        and (kind <> 'seat' or data ->> 'controller' = 'player') as is_act
+                from game_event
+                where game_event.game_id = game.game_id
+            ) entry
         ) log
         order by place
         "#,
@@ -332,7 +353,8 @@ pub async fn update(tx: &mut PgConnection, game: &Game) -> Result<(), sqlx::Erro
     sqlx::query!(
         r#"
         update game
-        set hounds_rematch = $2, hare_rematch = $3, status = $4, result = $5, reason = $6, ended_at = $7
+        set hounds_rematch = $2, hare_rematch = $3, status = $4, result = $5, reason = $6, ended_at = $7,
+            hounds_computer = $8, hare_computer = $9, hounds_away = $10, hare_away = $11
         where game_id = $1
         "#,
         game.id.0,
@@ -342,6 +364,10 @@ pub async fn update(tx: &mut PgConnection, game: &Game) -> Result<(), sqlx::Erro
         game.ended.and_then(|(ending, _)| ending.result()).map(|result| result.to_string()),
         game.ended.map(|(ending, _)| ending.reason()),
         game.ended.map(|(_, at)| at),
+        game.seats.hounds.computer.map(|level| i16::from(level.number())),
+        game.seats.hare.computer.map(|level| i16::from(level.number())),
+        game.seats.hounds.is_told_away,
+        game.seats.hare.is_told_away,
     )
     .execute(tx)
     .await?;
@@ -718,13 +744,13 @@ pub async fn look_again(
     Ok(())
 }
 
-/// What happened in a game after a number of its log.
+/// What happened in a game after a number of its log, and before that whatever concerns its clock.
 pub async fn entries(db: impl PgExecutor<'_>, id: GameId, after: i32) -> Result<Vec<LogEntry>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"
         select number, kind::text as "kind!", at, role::text as role, ply, move, data
         from game_event
-        where game_id = $1 and number > $2
+        where game_id = $1 and (number > $2 or kind in ('move', 'time_given'))
         order by number
         "#,
         id.0,
@@ -743,9 +769,40 @@ pub async fn entries(db: impl PgExecutor<'_>, id: GameId, after: i32) -> Result<
                 ply: row.ply.and_then(|ply| u16::try_from(ply).ok()),
                 text: row.r#move,
                 data: row.data,
+                clock: None,
             })
         })
         .collect()
+}
+
+/// Ongoing games with both players expected to stay, in which somebody has come or gone since the log last said so, as
+/// far as their calls tell; `seen_after` is since when whoever is there has called.
+pub async fn with_changed_presence(
+    db: impl PgExecutor<'_>,
+    seen_after: Timestamp,
+    most: i64,
+) -> Result<Vec<GameId>, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"
+        select game_id as "game_id: GameId"
+        from game
+        cross join sign_of_life
+        left join presence hounds on hounds.player_id = hounds_id
+        left join presence hare on hare.player_id = hare_id
+        where status = 'ongoing' and clock ->> 'kind' in ('per_turn', 'fischer')
+            and (
+                (hounds_id <> $2 and hounds_away <> (greatest(game.created_at, up_since, hounds.seen_at) < $1))
+                or (hare_id <> $2 and hare_away <> (greatest(game.created_at, up_since, hare.seen_at) < $1))
+            )
+        order by game_id
+        limit $3
+        "#,
+        seen_after,
+        PlayerId::COMPUTER.0,
+        most,
+    )
+    .fetch_all(db)
+    .await
 }
 
 /// The sides of games that the computer is to play on in, and that showed their last sign of life at `by` or before.
@@ -765,9 +822,12 @@ pub async fn gone_from_computer_games(
         cross join lateral (
             select greatest(game.created_at, up_since, presence.seen_at, max(at)) as seen_at
             from game_event
-            where game_event.game_id = game.game_id and game_event.role::text = side.role and kind <> 'time_given'
+            where game_event.game_id = game.game_id and game_event.role::text = side.role
+                and kind not in ('time_given', 'presence')
+                and (kind <> 'seat' or data ->> 'controller' = 'player')
         ) last
         where status = 'ongoing' and on_drop = 'computer' and not rated and last.seen_at <= $1
+            and hounds_computer is null and hare_computer is null
         order by last.seen_at
         limit $2
         "#,

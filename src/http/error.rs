@@ -87,6 +87,11 @@ catalogue! {
          game and play ply + 1.";
     NO_DRAW_OFFER = 409 "no-draw-offer", "No draw offer stands",
         "There is no offer of this kind to accept, decline or withdraw: a move or an ending may have cleared it.";
+    DRAW_OFFER_TOO_SOON = 409 "draw-offer-too-soon", "You have offered a draw of late",
+        "After a draw offer each side moves ten times before the same side can offer another. 'ply' tells from how many \
+         plies on.";
+    SEAT_TAKEN = 409 "seat-taken", "The computer plays in your place",
+        "You were away, and the computer plays on for you. Take your seat back with POST …/seat, then play.";
     TOO_LATE_TO_ABORT = 409 "too-late-to-abort", "Both sides have moved",
         "A game can be aborted until each side has made its first move. Resign instead, or offer a draw.";
     ALREADY_WAITING = 409 "already-waiting", "You wait in another pool",

@@ -47,6 +47,7 @@ pub fn routes(config: &mut ServiceConfig) {
         .service(resign)
         .service(abort)
         .service(claim_game)
+        .service(take_seat)
         .service(offer_rematch)
         .service(withdraw_rematch);
 }
@@ -74,6 +75,7 @@ impl From<PlyRefusal> for ApiError {
             PlyRefusal::GameOver(ending) => over(ending),
             PlyRefusal::TimeUp(fall) => over(Ending::FlagFell(fall.role)),
             PlyRefusal::NotYourTurn => ApiError::of(error::NOT_YOUR_TURN),
+            PlyRefusal::SeatTaken => ApiError::of(error::SEAT_TAKEN),
             PlyRefusal::Illegal(illegal, legal_moves) => {
                 ApiError::new(error::ILLEGAL_MOVE, illegal).legal_moves(legal_moves)
             }
@@ -90,6 +92,7 @@ impl From<ActError> for ApiError {
             ActError::TimeUp(fall) => over(Ending::FlagFell(fall.role)),
             ActError::GameNotOver => ApiError::of(error::GAME_NOT_OVER),
             ActError::NoDrawOffer => ApiError::of(error::NO_DRAW_OFFER),
+            ActError::OfferTooSoon { ply } => ApiError::of(error::DRAW_OFFER_TOO_SOON).ply(ply),
             ActError::TooLateToAbort => ApiError::of(error::TOO_LATE_TO_ABORT),
             ActError::NothingToClaim => ApiError::of(error::NOTHING_TO_CLAIM),
             ActError::OpponentIsHere { claimable_at } => {
@@ -185,7 +188,7 @@ struct MoveRequest {
         (status = 200, description = "The move stood already; the game as it is now", body = GameView),
     ),
     security(("bearer" = [])),
-    extensions(("x-problems" = json!(["not-a-player", "not-your-turn", "ply-conflict", "game-over", "illegal-move"]))),
+    extensions(("x-problems" = json!(["not-a-player", "not-your-turn", "ply-conflict", "game-over", "seat-taken", "illegal-move"]))),
 )]
 #[put("/v1/games/{game_id}/moves/{ply}")]
 #[expect(clippy::too_many_arguments, reason = "a handler takes what it extracts")]
@@ -220,13 +223,14 @@ struct DrawOfferQuery {
 
 /// Offers a draw, or accepts one
 ///
-/// Offers a draw; when the other side's offer stands, accepts it and the game is drawn. Any move clears an offer.
+/// Offers a draw; when the other side's offer stands, accepts it and the game is drawn. Any move clears an offer. After
+/// an offer each side moves ten times before the same side can offer another.
 #[utoipa::path(
     tag = "Games", operation_id = "offerDraw",
     params(("game_id" = GameId, Path, description = "The game's id"), DrawOfferQuery),
     responses((status = 200, description = "The game with the offer, or drawn", body = GameView)),
     security(("bearer" = [])),
-    extensions(("x-problems" = json!(["not-a-player", "game-over", "no-draw-offer"]))),
+    extensions(("x-problems" = json!(["not-a-player", "game-over", "no-draw-offer", "draw-offer-too-soon"]))),
 )]
 #[put("/v1/games/{game_id}/draw-offer")]
 async fn offer_draw(
@@ -367,9 +371,34 @@ async fn claim_game(
     Ok(Json(GameView::of(&game, now)))
 }
 
+/// Takes one's seat back
+///
+/// In a casual game with `on_drop` `computer`, the computer plays on for a side that has shown no sign of life for a
+/// minute while the other side is there: its `controller` is `computer` then. This puts the player back at once. In
+/// one's own seat nothing changes.
+#[utoipa::path(
+    tag = "Games", operation_id = "takeSeat",
+    params(("game_id" = GameId, Path, description = "The game's id")),
+    responses((status = 200, description = "The game, with you in your seat", body = GameView)),
+    security(("bearer" = [])),
+    extensions(("x-problems" = json!(["not-a-player", "game-over"]))),
+)]
+#[post("/v1/games/{game_id}/seat")]
+async fn take_seat(
+    caller: Caller,
+    id: Path<GameId>,
+    db: Data<PgPool>,
+    events: Data<Events>,
+    clock: Data<WallClock>,
+) -> Result<Json<GameView>, ApiError> {
+    let now = clock.now();
+    let game = games::take_seat(&db, &events, now, caller.0.player, *id).await?;
+    Ok(Json(GameView::of(&game, now)))
+}
+
 /// Asks for a rematch
 ///
-/// When both players have asked, the rematch exists, with the roles swapped where that house rule is on:
+/// When both players have asked, the rematch exists (in a real-time game a wish counts while its player is there), with the roles swapped where that house rule is on:
 /// `rematch.game` is its id.
 #[utoipa::path(
     tag = "Games", operation_id = "offerRematch",

@@ -356,7 +356,9 @@ impl GameView {
                 offered_by: game
                     .rematch_wanted
                     .iter()
-                    .filter(|(_, wanted)| **wanted)
+                    .filter(|(role, wanted)| {
+                        **wanted && (game.rematch.is_some() || game.is_around(*role, now))
+                    })
                     .map(|(role, _)| role.into())
                     .collect(),
                 game: game.rematch,

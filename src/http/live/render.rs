@@ -10,8 +10,9 @@ use crate::{
     events::{hub::Entry, player_log::PlayerEvent},
     games::{Game, LogEntry},
     http::{
+        clock_view::ClockView,
         lobby::{ChallengeStatusName, ChallengeView, TicketStatusName, TicketView},
-        views::{BothRoles, GameView, Instant, RatingChangeView, ResultName, RoleName},
+        views::{BothRoles, Controller, GameView, Instant, RatingChangeView, ResultName, RoleName},
     },
     ids::{ChallengeId, GameId},
     rules::Play,
@@ -51,6 +52,8 @@ pub enum GameEventKind {
         turn: RoleName,
         /// What may be played.
         legal_moves: Vec<String>,
+        /// The clock at that instant.
+        clock: ClockView,
     },
     /// A move was played.
     Move {
@@ -69,6 +72,8 @@ pub enum GameEventKind {
         turn: Option<RoleName>,
         /// What may be played next; none when the move has ended the game.
         legal_moves: Vec<String>,
+        /// The clock at that instant, with the deadline of the move to come.
+        clock: ClockView,
     },
     /// A draw was offered.
     DrawOffered,
@@ -81,6 +86,21 @@ pub enum GameEventKind {
         /// How much.
         #[schema(example = 4200)]
         ms: i64,
+        /// The clock after that.
+        clock: ClockView,
+    },
+    /// A player has left, or is back.
+    Presence {
+        /// Whether the player of `role` is there.
+        present: bool,
+    },
+    /// Who moves the pieces of `role` has changed.
+    Seat {
+        /// Who moves them now.
+        controller: Controller,
+        /// How strong the computer plays, when it does.
+        #[schema(required = true, example = 4)]
+        computer_level: Option<u8>,
     },
     /// The game is over.
     Ended {
@@ -93,6 +113,8 @@ pub enum GameEventKind {
         /// What it did to the ratings; null when it was not rated.
         #[schema(required = true)]
         rating_changes: Option<BothRoles<RatingChangeView>>,
+        /// The clock as it stopped.
+        clock: ClockView,
     },
     /// A player wants a rematch.
     RematchOffered,
@@ -240,6 +262,7 @@ fn game_event(game: &Game, entry: &LogEntry, board: &mut Option<Play>) -> (Value
     let text = |member: &str| {
         entry.data.as_ref().and_then(|data| data.get(member)).and_then(Value::as_str).map(str::to_owned)
     };
+    let clock = ClockView::of(&entry.clock.unwrap_or(game.clock), entry.at);
     let mut over_at = None;
     let what = match entry.kind.as_str() {
         "started" => {
@@ -248,6 +271,7 @@ fn game_event(game: &Game, entry: &LogEntry, board: &mut Option<Play>) -> (Value
                 position: play.position().to_string(),
                 turn: play.turn().into(),
                 legal_moves: moves_of(&play),
+                clock,
             })
         }
         "move" => {
@@ -265,6 +289,7 @@ fn game_event(game: &Game, entry: &LogEntry, board: &mut Option<Play>) -> (Value
                     position: play.position().to_string(),
                     turn: goes_on.then(|| play.turn().into()),
                     legal_moves: if goes_on { moves_of(play) } else { Vec::new() },
+                    clock,
                 }
             })
         }
@@ -280,7 +305,18 @@ fn game_event(game: &Game, entry: &LogEntry, board: &mut Option<Play>) -> (Value
         }
         "time_given" => {
             let ms = entry.data.as_ref().and_then(|data| data["ms"].as_i64());
-            ms.map(|ms| GameEventKind::TimeGiven { ms })
+            ms.map(|ms| GameEventKind::TimeGiven { ms, clock })
+        }
+        "presence" => {
+            let present = entry.data.as_ref().and_then(|data| data["present"].as_bool());
+            present.map(|present| GameEventKind::Presence { present })
+        }
+        "seat" => {
+            let level = entry.data.as_ref().and_then(|data| data["computer_level"].as_u64());
+            Some(GameEventKind::Seat {
+                controller: if level.is_some() { Controller::Computer } else { Controller::Player },
+                computer_level: level.and_then(|level| level.try_into().ok()),
+            })
         }
         "ended" => {
             over_at = Some(entry.at + REMATCH_AWAITED_FOR);
@@ -290,6 +326,7 @@ fn game_event(game: &Game, entry: &LogEntry, board: &mut Option<Play>) -> (Value
                     .map(|result: crate::rules::GameResult| result.into()),
                 reason: text("reason").unwrap_or_default(),
                 rating_changes: game.rating_changes.map(|both| both.map(RatingChangeView::from).into()),
+                clock,
             })
         }
         _ => None,

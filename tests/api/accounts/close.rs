@@ -31,7 +31,10 @@ async fn what_tells_who_it_was_is_deleted() {
     bearer(&app, &ann).delete_with("/v1/me", json!({"password": PASSWORD})).await.ok(204);
 
     let row: (Option<String>, String) =
-        sqlx::query_as("select username, bio from player").fetch_one(&app.db).await.unwrap();
+        sqlx::query_as("select username, bio from player where username_key = 'ann'")
+            .fetch_one(&app.db)
+            .await
+            .unwrap();
     assert_eq!(row, (None, String::new()));
     let left: i64 = sqlx::query_scalar(
         "select (select count(*) from password) + (select count(*) from refresh_token)

@@ -11,4 +11,5 @@ mod look_back;
 mod play_move;
 mod races;
 mod rematch;
+mod seat;
 mod whole_games;

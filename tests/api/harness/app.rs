@@ -195,6 +195,14 @@ impl TestApp {
         play.await.expect("the computer does not panic").expect("the computer's database works")
     }
 
+    /// Writes who has left and who is back into the logs of live games; answers in how many games somebody did.
+    pub async fn tell_presence(&self) -> usize {
+        let Server { runtime, app } = self.server();
+        let app = app.clone();
+        let step = runtime.spawn(async move { app.tell_presence().await });
+        step.await.expect("telling does not panic").expect("the database works")
+    }
+
     /// Computes the accuracies of the games that have ended; answers of how many.
     pub async fn analyse(&self) -> usize {
         let Server { runtime, app } = self.server();
