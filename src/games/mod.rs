@@ -209,10 +209,6 @@ const ATTEMPTS: usize = 5;
 /// # Errors
 ///
 /// Why the move was not played; the game is as it was then.
-#[expect(
-    clippy::too_many_arguments,
-    reason = "the move, and the three places where it is played, kept and told"
-)]
 pub async fn play_move(
     db: &PgPool,
     hot: &HotGames,

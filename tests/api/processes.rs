@@ -212,6 +212,12 @@ async fn a_table_is_made_once_checked_each_time_and_opened_by_the_service() {
 
     let service = Service::start(&folder.0);
     until_measured(&service, "leveret_solver_tables", |tables| tables == 1.0).await;
+    let rules = "board=no-diagonals&too_few=cannot-enclose&hunters=9";
+    let path = format!("/v1/variants/catch-the-hare/analysis?{rules}&position=a2a3b1d1/a1%20hounds");
+    let told = service.client().get(&path).await.ok(200);
+    assert_eq!((&told["value"], &told["distance"]), (&"hounds".into(), &1.into()), "{told}");
+    let best = serde_json::json!({"move": "d1-c1", "value": "hounds", "distance": 0});
+    assert_eq!(told["moves"][0], best, "it encloses the hare: {told}");
     assert_eq!(service.stop(), Some(0));
 
     let file = folder.0.join("tables/catch-the-hare-no-diagonals-cannot-enclose-4.table");
