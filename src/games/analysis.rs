@@ -1,6 +1,6 @@
 //! How well a finished game was played, from the exact values of its positions.
 //!
-//! The formula is told in [`score`]; it needs a table for the game's rules. Accuracies are computed by a task, off the
+//! The formula is told at `score`; it needs a table for the game's rules. Accuracies are computed by a task, off the
 //! move path, and stored once for each game.
 
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! The computer as a player: one move at a stated strength, the dice passed in.
 //!
-//! At every turn it ranks the legal moves, by the tables where there is one for the rules and by a [`search`] where
+//! At every turn it ranks the legal moves, by the tables where there is one for the rules and by a [search](mod@search) where
 //! not. It then plays the best, except that a level below the highest misses it with a stated chance and plays
 //! another one, as people do: a move that only wastes time is likelier than one that gives the game away, and one
 //! that loses on the spot is played only where every move does. The strength of the levels against each other is
