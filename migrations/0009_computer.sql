@@ -12,7 +12,7 @@ insert into player (player_id, username, username_key, bio, is_bot, created_at) 
 alter table game
     add column hounds_computer smallint,
     add column hare_computer   smallint,
-    -- Whether it was looked at how well both sides played; false for good where no table knows the rules.
+    -- Whether it is known how well both sides played; false for as long as no table knows the rules.
     add column analysed boolean not null default false,
     add constraint game_computer_level check (
         coalesce(hounds_computer, 1) between 1 and 8 and coalesce(hare_computer, 1) between 1 and 8
@@ -20,7 +20,7 @@ alter table game
     add constraint game_computer_casual check (not rated or (hounds_computer is null and hare_computer is null));
 create index game_with_computer_idx on game (game_id)
     where status = 'ongoing' and (hounds_computer is not null or hare_computer is not null);
-create index game_not_analysed_idx on game (game_id) where status = 'finished' and not analysed;
+create index game_not_analysed_idx on game (ended_at, game_id) where status = 'finished' and not analysed;
 
 -- What makes a repeated POST of a game known as one.
 create table game_request (

@@ -12,6 +12,7 @@ use crate::{
     ids::{GameId, PlayerId},
     rules::{ByRole, Play, Position, Role, Rules, Variant},
     solver::{Solver, Value},
+    wall_clock::Timestamp,
 };
 
 /// A move that wastes so many plies more scores the e-th part.
@@ -223,13 +224,20 @@ async fn of_finished(solver: &Solver, game: &Game) -> Result<Option<Analysis>, t
 const BATCH: i64 = 20;
 /// How often the task looks for games that have ended.
 const EVERY: Duration = Duration::from_secs(2);
+/// After so many looks it begins anew.
+const ROUNDS: u64 = 300;
 
 /// Computes and stores the accuracies of the games that have ended, until it is dropped.
 pub async fn keep_analysing(db: PgPool, solver: Solver) {
     let mut pace = tokio::time::interval(EVERY);
-    loop {
+    let mut seen = None;
+    for round in 0_u64.. {
         pace.tick().await;
-        if let Err(err) = step(&db, &solver).await {
+        if round.is_multiple_of(ROUNDS) {
+            // By now a table may know the rules of games that were passed over.
+            seen = None;
+        }
+        if let Err(err) = analyse_since(&db, &solver, &mut seen).await {
             tracing::warn!(cause = %err, "cannot compute accuracies");
         }
     }
@@ -241,13 +249,21 @@ pub async fn keep_analysing(db: PgPool, solver: Solver) {
 ///
 /// When the database fails.
 pub async fn step(db: &PgPool, solver: &Solver) -> Result<usize, AnalysisError> {
+    analyse_since(db, solver, &mut None).await
+}
+
+/// Looks at the games that ended after the one that was `seen` last, and moves that on.
+async fn analyse_since(
+    db: &PgPool,
+    solver: &Solver,
+    seen: &mut Option<(Timestamp, GameId)>,
+) -> Result<usize, AnalysisError> {
     let mut done = 0;
-    let mut last = None;
     loop {
-        let ids = store::not_analysed(db, last, BATCH).await?;
-        let Some(id) = ids.last() else { return Ok(done) };
-        last = Some(*id);
-        let ids: Vec<_> = ids.iter().map(|id| id.0).collect();
+        let ended = store::not_analysed(db, *seen, BATCH).await?;
+        let Some(last) = ended.last() else { return Ok(done) };
+        *seen = Some(*last);
+        let ids: Vec<_> = ended.iter().map(|(_, id)| id.0).collect();
         for game in store::find_all(db, &ids).await? {
             if let Some(analysis) = of_finished(solver, &game).await? {
                 let mut tx = db.begin().await?;

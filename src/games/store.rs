@@ -881,25 +881,28 @@ pub async fn moves(db: impl PgExecutor<'_>, game: &Game) -> Result<Vec<MoveRow>,
     Ok(moves)
 }
 
-/// Finished games of which it is not known how well they were played, in the order of their ids, after `last`.
+/// Finished games of which it is not known how well they were played, in the order in which they ended, after `last`.
 pub async fn not_analysed(
     db: impl PgExecutor<'_>,
-    last: Option<GameId>,
+    last: Option<(Timestamp, GameId)>,
     limit: i64,
-) -> Result<Vec<GameId>, sqlx::Error> {
-    sqlx::query_scalar!(
+) -> Result<Vec<(Timestamp, GameId)>, sqlx::Error> {
+    let (at, id) = last.unwrap_or((Timestamp::UNIX_EPOCH, GameId(Uuid::nil())));
+    let rows = sqlx::query!(
         r#"
-        select game_id as "game_id: GameId"
+        select ended_at as "ended_at!", game_id as "game_id: GameId"
         from game
-        where status = 'finished' and not analysed and ($1::uuid is null or game_id > $1)
-        order by game_id
-        limit $2
+        where status = 'finished' and not analysed and (ended_at, game_id) > ($1, $2)
+        order by ended_at, game_id
+        limit $3
         "#,
-        last.map(|id| id.0),
+        at,
+        id.0,
         limit,
     )
     .fetch_all(db)
-    .await
+    .await?;
+    Ok(rows.into_iter().map(|row| (row.ended_at, row.game_id)).collect())
 }
 
 /// Writes how well both sides played, once; where the computer moved the pieces at the end, nobody's play is told.
