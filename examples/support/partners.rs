@@ -66,7 +66,8 @@ impl Club {
             let [Some(one), Some(other)] = pair else {
                 return Err("somebody has nobody to play with".into());
             };
-            let mut table = Table { club: &self, rng: Client::fork(&mut rng), doubtful: false };
+            let mut table =
+                Table { club: &self, rng: Client::fork(&mut rng), doubtful: false, offerers: HashSet::new() };
             let mut next = table.agree(&one, &other).await?;
             while let Some(game) = next {
                 next = table.play_out(&game, [&one, &other]).await?;
@@ -83,6 +84,8 @@ struct Table<'a> {
     rng: StdRng,
     /// Whether something was asked for in this game whose outcome nobody has waited for.
     doubtful: bool,
+    /// Who has asked for a draw in this game.
+    offerers: HashSet<String>,
 }
 
 impl Table<'_> {
@@ -169,6 +172,7 @@ impl Table<'_> {
     /// Plays a game to its end, or until the club closes; answers the rematch.
     async fn play_out(&mut self, id: &str, players: [&Arc<Client>; 2]) -> Outcome<Option<String>> {
         self.doubtful = false;
+        self.offerers.clear();
         self.club.games.fetch_add(1, Ordering::Relaxed);
         locked(&self.club.unwatched).push(id.to_owned());
         let mut game = self.insist(players[0], Act::Read(id.to_owned())).await?;
@@ -276,15 +280,23 @@ impl Table<'_> {
     async fn talk_of_a_draw(&mut self, id: &str, sides: [&Client; 2]) -> Outcome<Value> {
         let [one, other] = if self.chance(500) { sides } else { [sides[1], sides[0]] };
         let answer = self.ask(one, Act::OfferDraw(id.to_owned())).await?;
-        let offered = self.after(one, id, answer, false).await?;
-        if offered["status"] != "ongoing" {
+        // Offers are spaced out: a later one may come too soon.
+        let too_soon =
+            answer.body["type"] == "/problems/draw-offer-too-soon" && self.offerers.contains(&one.name);
+        let offered = self.after(one, id, answer, too_soon).await?;
+        self.offerers.insert(one.name.clone());
+        if offered["status"] != "ongoing" || offered["draw_offer"].is_null() {
             return Ok(offered);
         }
         let (who, act) = match self.rng.random_range(0..8) {
-            0 => (other, Act::OfferDraw(id.to_owned())),
+            0 => {
+                self.offerers.insert(other.name.clone());
+                (other, Act::OfferDraw(id.to_owned()))
+            }
             1 | 2 => (other, Act::ClearDraw(id.to_owned())),
             3 | 4 => (one, Act::ClearDraw(id.to_owned())),
             5 => {
+                self.offerers.insert(other.name.clone());
                 let accepts = (other, Act::OfferDraw(id.to_owned()));
                 let answers = self.race(accepts, (one, Act::ClearDraw(id.to_owned()))).await?;
                 return self.after_race(one, id, answers).await;

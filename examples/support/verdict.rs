@@ -182,6 +182,8 @@ impl Database {
                     by(&|act| matches!(act, Act::WantRematch(_))) >= count
                 }
                 "rematch_withdrawn" => by(&|act| matches!(act, Act::WithdrawRematch(_))) >= count,
+                // Nobody's doing.
+                "presence" => true,
                 // The clock's doing; the audit reckons it up.
                 "time_given" => game.clocked,
                 "ended" => match reason {
