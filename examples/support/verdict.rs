@@ -181,7 +181,10 @@ impl Database {
                 "rematch_offered" | "rematch_accepted" => {
                     by(&|act| matches!(act, Act::WantRematch(_))) >= count
                 }
-                "rematch_withdrawn" => by(&|act| matches!(act, Act::WithdrawRematch(_))) >= count,
+                // With a clock, the wish of somebody who has left is none any more.
+                "rematch_withdrawn" => {
+                    by(&|act| matches!(act, Act::WithdrawRematch(_))) >= count || game.clocked
+                }
                 // Nobody's doing.
                 "presence" => true,
                 // The clock's doing; the audit reckons it up.
