@@ -96,120 +96,134 @@ fn main() -> ExitCode {
     }
 }
 
-/// What may be killed.
-#[derive(Clone, Copy)]
-enum Victim {
-    Server,
-    Postgres,
-}
-
 /// Answers how many faults were found.
 fn run(settings: &Settings, folder: &Path) -> Outcome<usize> {
     let seed = settings.seed.unwrap_or_else(dice::roll);
     let mut rng = StdRng::seed_from_u64(seed);
     let mut site = Site::start(folder, &mut rng)?;
-    println!("seed {seed}, servers at {}", site.ports.map(|port| port.to_string()).join(" and "));
+    println!("seed {seed}, servers at {} and {}", site.address(0), site.address(1));
     let runtime = Runtime::new()?;
     let club = runtime.block_on(club(settings, folder, &site, &mut rng))?;
-    let pairs: Vec<JoinHandle<Outcome<()>>> =
-        (0..settings.clients / 2).map(|_| runtime.spawn(club.clone().play(Client::fork(&mut rng)))).collect();
-    let counts = Arc::new(Counts::default());
-    let reader = |rng: &mut StdRng, client: &Arc<Client>| Watcher {
-        club: club.clone(),
-        client: client.clone(),
-        database: site.url.clone(),
-        rng: Client::fork(rng),
-        counts: counts.clone(),
-    };
-    let clients: Vec<Arc<Client>> = partners::locked(&club.free).clone();
-    let watched = clients.first().cloned().ok_or("there are no clients")?;
-    let of_games: Vec<_> = (0..2).map(|_| runtime.spawn(reader(&mut rng, &watched).games())).collect();
-    let own = runtime.spawn(reader(&mut rng, &watched).own());
-
-    let began = Instant::now();
-    let mut victims = victims(settings);
-    victims.shuffle(&mut rng);
-    for victim in victims {
-        sleep(Duration::from_millis(rng.random_range(50..1500)));
-        if club.journal.faults() > 0 || pairs.iter().any(JoinHandle::is_finished) {
-            break;
-        }
-        match victim {
-            Victim::Server => site.kill_server(&mut rng)?,
-            Victim::Postgres => site.kill_postgres(&mut rng)?,
-        }
-    }
-    sleep(Duration::from_secs(2));
-    // One server stops while all play: what it has taken on is finished, and they go on with the other one.
-    club.addresses.leave(&site.address(0));
-    let mut stopped = vec![site.stop(0)?];
-    sleep(Duration::from_secs(1));
-    club.closing.store(true, Ordering::Relaxed);
-    finish_all(&runtime, pairs, "the players")?;
-    club.closed.store(true, Ordering::Relaxed);
-    let mut seen: Vec<BTreeMap<String, Seen>> = finish_all(&runtime, of_games, "the readers of games")?;
-    let took = began.elapsed();
-    wait_for(|| counts.caught_up.load(Ordering::Relaxed) || own.is_finished())?;
-    stopped.push(site.stop(1)?);
-    seen.extend(finish_all(&runtime, vec![own], "the reader of its own log")?);
+    let played = play(settings, &runtime, &mut site, &club, &mut rng)?;
 
     let journal = &club.journal;
-    let findings = runtime.block_on(hold_against_the_database(&site.url, journal, &seen))?;
+    let findings = runtime.block_on(hold_against_the_database(&site.url, journal, &played))?;
     let rebuild = leveret_command(&site.url)?.args(["ratings", "rebuild", "--check"]).output()?;
     let rebuild_says = String::from_utf8_lossy(&rebuild.stdout).trim().to_owned();
     if !rebuild.status.success() || !rebuild_says.starts_with("0 differences") {
         journal.fault(format!("the ratings do not come out of the log as they are stored: {rebuild_says}"));
     }
     let errors = site.judge_log(journal);
-
-    let records = journal.records();
-    let total = |of: &std::sync::atomic::AtomicU64| of.load(Ordering::Relaxed);
-    let acknowledged =
-        records.iter().filter(|record| matches!(record.answered, Some((_, 200..300, _)))).count();
-    let answered = records.iter().filter(|record| record.answered.is_some()).count();
-    let repeated = records.iter().filter(|record| record.attempts > 1).count();
-    let events: usize = seen.iter().flatten().map(|(_, seen)| seen.events.len()).sum();
-    let [games, own] = [&seen[..2], &seen[2..]].map(|of| of.iter().flatten().count());
-    let told: usize = seen[2..].iter().flatten().map(|(_, seen)| seen.events.len()).sum();
-    let reopened: u64 = seen[2..].iter().flatten().map(|(_, seen)| seen.opened).sum();
     println!("\n| what | number |\n|---|---:|");
-    println!("| kills of a server | {} |", site.server_kills);
-    println!("| kills of PostgreSQL | {} |", site.postgres_kills);
-    println!(
-        "| games begun by {} clients in {:.0} s | {} |",
-        settings.clients,
-        took.as_secs_f64(),
-        total(&club.games)
-    );
+    println!("| kills of a server, of PostgreSQL | {}, {} |", site.server_kills, site.postgres_kills);
+    report_play(settings, &club, &findings, &played);
+    report_streams(&played);
+    println!("| laws of the audit | {} |", AUDIT.matches("-- name:").count());
+    println!("| leveret ratings rebuild --check | {rebuild_says} |");
+    println!("| errors in the servers' logs while PostgreSQL was away | {errors} |");
+    let [one, other] = played.stopped.map(|took| took.as_millis());
+    println!("| SIGTERM to exit code 0, both servers | {one} ms, {other} ms |");
+    println!("| faults | {} |", journal.faults());
+    Ok(journal.faults())
+}
+
+/// What is left when all is over.
+struct Played {
+    /// For how long they played.
+    took: Duration,
+    /// What the streams of games have told.
+    games: BTreeMap<String, Seen>,
+    /// What one client's own stream has told.
+    own: BTreeMap<String, Seen>,
+    counts: Arc<Counts>,
+    /// How long each server took to stop.
+    stopped: [Duration; 2],
+}
+
+/// Lets all play and read while servers and PostgreSQL are killed, and then stops the servers one by one.
+fn play(
+    settings: &Settings,
+    runtime: &Runtime,
+    site: &mut Site,
+    club: &Arc<Club>,
+    rng: &mut StdRng,
+) -> Outcome<Played> {
+    let began = Instant::now();
+    let counts = Arc::new(Counts::default());
+    let watched = partners::locked(&club.free).first().cloned().ok_or("there are no clients")?;
+    let mut reader = || Watcher {
+        club: club.clone(),
+        client: watched.clone(),
+        database: site.url.clone(),
+        rng: Client::fork(rng),
+        counts: counts.clone(),
+    };
+    let of_games = vec![runtime.spawn(reader().games()), runtime.spawn(reader().games())];
+    let own = runtime.spawn(reader().own());
+    let pairs: Vec<_> =
+        (0..settings.clients / 2).map(|_| runtime.spawn(club.clone().play(Client::fork(rng)))).collect();
+
+    let mut victims = victims(settings);
+    victims.shuffle(rng);
+    for victim in victims {
+        sleep(Duration::from_millis(rng.random_range(50..1500)));
+        if club.journal.faults() > 0 || pairs.iter().any(JoinHandle::is_finished) {
+            break;
+        }
+        match victim {
+            Victim::Server => site.kill_server(rng)?,
+            Victim::Postgres => site.kill_postgres(rng)?,
+        }
+    }
+    sleep(Duration::from_secs(2));
+    // One server stops while all play: what it has taken on is finished, and they go on with the other one.
+    club.addresses.leave(&site.address(0));
+    let first = site.stop(0)?;
+    sleep(Duration::from_secs(1));
+    club.closing.store(true, Ordering::Relaxed);
+    finish_all(runtime, pairs, "the players")?;
+    club.closed.store(true, Ordering::Relaxed);
+    let games = finish_all(runtime, of_games, "the readers of games")?;
+    let took = began.elapsed();
+    // The other one stops while a stream is open.
+    wait_for(|| counts.caught_up.load(Ordering::Relaxed) || own.is_finished())?;
+    let second = site.stop(1)?;
+    let own = finish_all(runtime, vec![own], "the reader of its own log")?;
+    let [games, own] = [games, own].map(|maps| maps.into_iter().flatten().collect());
+    Ok(Played { took, games, own, counts, stopped: [first, second] })
+}
+
+fn report_play(settings: &Settings, club: &Club, findings: &Findings, played: &Played) {
+    let Club { journal, games, .. } = club;
+    let records = journal.records();
+    let answered = records.iter().filter_map(|record| record.answered.as_ref());
+    let (acknowledged, refused): (Vec<_>, Vec<_>) =
+        answered.partition(|answer| (200..300).contains(&answer.1));
+    let (games, seconds) = (games.load(Ordering::Relaxed), played.took.as_secs_f64());
+    println!("| games begun by {} clients in {seconds:.0} s | {games} |", settings.clients);
     println!("| requests, without repeats | {} |", records.len());
-    println!("| sent, with repeats | {} |", total(&journal.sent));
-    println!("| - outcome not told | {} |", total(&journal.unknown));
-    println!("| - nobody listened | {} |", total(&journal.unheard));
+    println!("| sent, with repeats | {} |", journal.sent.load(Ordering::Relaxed));
+    println!("| - outcome not told | {} |", journal.unknown.load(Ordering::Relaxed));
+    println!("| - nobody listened | {} |", journal.unheard.load(Ordering::Relaxed));
+    let repeated = records.iter().filter(|record| record.attempts > 1).count();
     println!("| requests sent more than once | {repeated} |");
-    println!("| acknowledged | {acknowledged} |");
-    println!("| refused with a reason | {} |", answered - acknowledged);
+    println!("| acknowledged | {} |", acknowledged.len());
+    println!("| refused with a reason | {} |", refused.len());
     println!("| given up with unknown outcome | {} |", findings.given_up);
     println!("| - of these found in the log | {} |", findings.given_up_and_done);
     println!("| entries in the logs of games, each asked for | {} |", findings.events);
     println!("| answers that are a state of the log, in order | {} |", findings.answers);
-    println!("| streams followed: games, own logs | {games}, {own} |");
-    println!(
-        "| - connections, of these ended by a goodbye | {}, {} |",
-        total(&counts.opened),
-        total(&counts.goodbyes)
-    );
-    println!("| - events, each number once | {events} |");
-    println!("| - of these on the one stream of its own, over {reopened} connections | {told} |");
-    println!("| laws of the audit | {} |", AUDIT.matches("-- name:").count());
-    println!("| errors in the servers' logs while PostgreSQL was away | {errors} |");
-    println!(
-        "| SIGTERM to exit code 0, both servers | {} ms, {} ms |",
-        stopped[0].as_millis(),
-        stopped[1].as_millis()
-    );
-    println!("| faults | {} |", journal.faults());
-    println!("\nleveret ratings rebuild --check: {rebuild_says}");
-    Ok(journal.faults())
+}
+
+fn report_streams(played: &Played) {
+    let Played { games, own, counts, .. } = played;
+    let events = |seen: &BTreeMap<String, Seen>| seen.values().map(|seen| seen.events.len()).sum::<usize>();
+    let (opened, goodbyes) = (counts.opened.load(Ordering::Relaxed), counts.goodbyes.load(Ordering::Relaxed));
+    let of_own: u64 = own.values().map(|seen| seen.opened).sum();
+    println!("| streams followed: games, own log | {}, {} |", games.len(), own.len());
+    println!("| - connections, of these for the own log | {opened}, {of_own} |");
+    println!("| - connections ended by a goodbye | {goodbyes} |");
+    println!("| - events, each number once: games, own log | {}, {} |", events(games), events(own));
 }
 
 fn pairs(text: &str) -> Result<u16, &'static str> {
@@ -217,6 +231,13 @@ fn pairs(text: &str) -> Result<u16, &'static str> {
         .ok()
         .filter(|clients| *clients % 2 == 0 && (2..=100).contains(clients))
         .ok_or("must be even, 2 to 100")
+}
+
+/// What may be killed.
+#[derive(Clone, Copy)]
+enum Victim {
+    Server,
+    Postgres,
 }
 
 fn victims(settings: &Settings) -> Vec<Victim> {
@@ -270,11 +291,7 @@ fn finish_all<T>(runtime: &Runtime, tasks: Vec<JoinHandle<Outcome<T>>>, who: &st
     })
 }
 
-async fn hold_against_the_database(
-    url: &str,
-    journal: &Journal,
-    seen: &[BTreeMap<String, Seen>],
-) -> Outcome<Findings> {
+async fn hold_against_the_database(url: &str, journal: &Journal, played: &Played) -> Outcome<Findings> {
     let mut db = PgConnection::connect(url).await?;
     for section in AUDIT.split("-- name:").skip(1) {
         let (law, query) = section.split_once('\n').ok_or("a law without a query")?;
@@ -284,7 +301,7 @@ async fn hold_against_the_database(
         rows.iter().for_each(|row| journal.fault(format!("not so: {}: {row}", law.trim())));
     }
     let database = Database::read(url).await?;
-    for (of, seen) in seen.iter().flatten() {
+    for (of, seen) in played.games.iter().chain(&played.own) {
         database.compare_stream(journal, of, seen);
     }
     database.compare(journal)
