@@ -72,6 +72,11 @@ games *args:
     cargo build --release --bin leveret
     cargo run --release --example random_games -- "$@"
 
+# Kills servers and PostgreSQL under clients that journal: just faults, or just faults --server-kills 50 --postgres-kills 20
+faults *args='--short':
+    cargo build --bin leveret
+    cargo run --example faults -- {{args}}
+
 # Solves Catch the Hare by all its readings and compares with what is known; takes minutes
 prove:
     cargo run --release --example prove_tables

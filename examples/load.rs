@@ -97,7 +97,7 @@ fn run(settings: &Settings) -> Outcome<()> {
     let cpu = server.cpu_seconds();
     let played = runtime.block_on(play_all(&mut players, settings.seconds))?;
     let (cpu, memory) = (server.cpu_seconds() - cpu, server.memory());
-    for line in server.complaints() {
+    for line in server.complaints().lines() {
         eprintln!("from the server's log: {line}");
     }
     drop(players);

@@ -118,7 +118,7 @@ fn run(settings: &Settings) -> Outcome<()> {
         let took = hall.clone().play(rng).await?;
         Outcome::Ok((hall, took))
     });
-    let complaints: Vec<String> = servers.iter().flat_map(ServerProcess::complaints).collect();
+    let complaints: Vec<String> = servers.iter().flat_map(|server| server.complaints().lines()).collect();
     for line in complaints.iter().take(20) {
         eprintln!("from a server's log: {line}");
     }

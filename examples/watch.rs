@@ -71,7 +71,7 @@ fn run(settings: &Settings) -> Outcome<()> {
     let server = ServerProcess::start(private.url(), &flags)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(measure(settings, &server))?;
-    for line in server.complaints().iter().take(20) {
+    for line in server.complaints().lines().iter().take(20) {
         eprintln!("from the server's log: {line}");
     }
     let stopped = server.stop()?;

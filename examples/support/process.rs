@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::{
-        Arc, Mutex,
+        Arc, Mutex, PoisonError,
         mpsc::{self, Sender},
     },
     thread,
@@ -70,27 +70,45 @@ pub fn leveret(database_url: &str) -> Outcome<Command> {
 pub struct ServerProcess {
     child: Child,
     address: String,
-    complaints: Arc<Mutex<Vec<String>>>,
+    complaints: Complaints,
+}
+
+/// The warnings and errors in the log of a server, which grow until it ends.
+#[derive(Clone, Default)]
+pub struct Complaints(Arc<Mutex<Vec<String>>>);
+
+impl Complaints {
+    /// Those so far.
+    pub fn lines(&self) -> Vec<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn add(&self, line: String) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+    }
 }
 
 impl ServerProcess {
-    /// Starts one without rate limits on a free port, and waits until it is ready.
+    /// Starts one without rate limits, on a free port unless the settings say where, and waits until it is ready.
     pub fn start(database_url: &str, settings: &[&str]) -> Outcome<ServerProcess> {
         let mut command = leveret(database_url)?;
         // Of what is not a warning, only what the main program says: that it is ready. (Without sqlx the filter loses
         // that line after a notice that it keeps back.)
         command.env("LEVERET_LOG", "warn,sqlx=info,leveret=info,leveret::=warn");
-        command.args(["--listen", "127.0.0.1:0", "--rate-limits", "off", "--solve", "off"]).args(settings);
+        command.env("LEVERET_LISTEN", "127.0.0.1:0");
+        command.args(["--rate-limits", "off", "--solve", "off"]).args(settings);
         let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn()?;
         let log = child.stderr.take().ok_or("the server has no log")?;
-        let complaints = Arc::new(Mutex::new(Vec::new()));
+        let complaints = Complaints::default();
         let (ready, told) = mpsc::channel();
         let kept = complaints.clone();
         thread::spawn(move || follow(BufReader::new(log), &ready, &kept));
         let mut server = ServerProcess { child, address: String::new(), complaints };
         match told.recv_timeout(READY_WITHIN) {
             Ok(address) => server.address = address,
-            Err(_) => return Err(format!("the server did not get ready: {:?}", server.complaints()).into()),
+            Err(_) => {
+                return Err(format!("the server did not get ready: {:?}", server.complaints.lines()).into());
+            }
         }
         Ok(server)
     }
@@ -116,9 +134,9 @@ impl ServerProcess {
         kilobytes.unwrap_or(0) * 1024
     }
 
-    /// The warnings and errors in its log so far.
-    pub fn complaints(&self) -> Vec<String> {
-        self.complaints.lock().map(|lines| lines.clone()).unwrap_or_default()
+    /// The warnings and errors in its log.
+    pub fn complaints(&self) -> Complaints {
+        self.complaints.clone()
     }
 
     /// Asks it to stop, and answers how long it took; it must be in time and with exit code 0.
@@ -130,7 +148,7 @@ impl ServerProcess {
                 return if status.success() {
                     Ok(asked.elapsed())
                 } else {
-                    Err(format!("the server ended by {status}: {:?}", self.complaints()).into())
+                    Err(format!("the server ended by {status}: {:?}", self.complaints.lines()).into())
                 };
             }
             if asked.elapsed() > STOPPED_WITHIN {
@@ -149,16 +167,14 @@ impl Drop for ServerProcess {
 }
 
 /// Reads a log to its end: tells the address once it is there, and keeps what is not of level info.
-fn follow(log: impl BufRead, ready: &Sender<String>, complaints: &Mutex<Vec<String>>) {
+fn follow(log: impl BufRead, ready: &Sender<String>, complaints: &Complaints) {
     for line in log.lines().map_while(Result::ok) {
         if let Some((_, rest)) = line.split_once("ready: http://")
             && let Some((address, _)) = rest.split_once('/')
         {
             let _ = ready.send(address.to_owned());
-        } else if !line.contains(r#""level":"INFO""#)
-            && let Ok(mut lines) = complaints.lock()
-        {
-            lines.push(line);
+        } else if !line.contains(r#""level":"INFO""#) {
+            complaints.add(line);
         }
     }
 }

@@ -646,9 +646,11 @@ pub async fn offer_rematch(
             return Ok(game);
         }
         game.rematch_wanted[role] = true;
-        if !game.is_around(role.other(), now) {
+        if game.rematch_wanted[role.other()] && !game.is_around(role.other(), now) {
             // The wish of somebody who has left is none any more.
             game.rematch_wanted[role.other()] = false;
+            let withdrawn = Happening { kind: "rematch_withdrawn", role: Some(role.other()) };
+            store::append_event(&mut tx, &mut game, withdrawn, None, now).await?;
         }
         let (mut kind, mut by) = ("rematch_offered", role);
         if game.seats[role.other()].player == PlayerId::COMPUTER {

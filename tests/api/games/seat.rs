@@ -151,3 +151,30 @@ async fn a_wish_for_a_rematch_lasts_while_its_player_is_there() {
     let back = ben.put(&rematch, Value::Null).await.ok(200);
     assert!(back["rematch"]["game"].is_string(), "both are there: {back}");
 }
+
+/// A wish that lapsed was missing from the log, which then still said that its player wanted a rematch.
+#[tokio::test]
+async fn a_wish_for_a_rematch_that_has_lapsed_is_withdrawn_in_the_log() {
+    let app = TestApp::start().await;
+    let (ann, ben) = app.two_players().await;
+    let game = begun(&app, &ann, &ben, "wait").await;
+    ben.post(&format!("/v1/games/{game}/resignation"), Value::Null).await.ok(200);
+    let rematch = format!("/v1/games/{game}/rematch");
+
+    ben.put(&rematch, Value::Null).await.ok(200);
+    waits(&app, &ann, ms(31_000)).await;
+    ann.put(&rematch, Value::Null).await.ok(200);
+
+    let log = app.anonymous().with_header("accept", "application/json");
+    let events = log.get(&format!("/v1/games/{game}/events?after=0")).await.ok(200);
+    let said: Vec<_> = events["items"]
+        .as_array()
+        .expect("events")
+        .iter()
+        .filter(|event| event["kind"].as_str().is_some_and(|kind| kind.starts_with("rematch")))
+        .map(|event| (&event["kind"], &event["role"]))
+        .collect();
+    let (offered, withdrawn) = (json!("rematch_offered"), json!("rematch_withdrawn"));
+    let (hare, hounds) = (json!("hare"), json!("hounds"));
+    assert_eq!(said, [(&offered, &hare), (&withdrawn, &hare), (&offered, &hounds)]);
+}
