@@ -35,7 +35,7 @@ use crate::{
     lobby::{matchmaker::Matchmaker, presence::Presence},
     solver::Solver,
     tables::{self, Background},
-    wall_clock::WallClock,
+    wall_clock::{Timestamp, WallClock},
 };
 
 /// How many games that are being played a process remembers.
@@ -201,7 +201,7 @@ impl App {
                 tokio::spawn(flags::run(db.clone(), events.clone(), clock.clone())),
                 tokio::spawn(keep_looking(tokens.clone(), db.clone(), clock.clone())),
                 tokio::spawn(keep_counting()),
-                tokio::spawn(keep_sweeping(limits, db.clone(), clock.clone())),
+                actix_web::rt::spawn(keep_sweeping(limits, db.clone(), events.clone(), clock.clone())),
                 tokio::spawn(keep_beating(events.clone(), db.clone())),
             ]);
         }
@@ -306,6 +306,15 @@ impl App {
     /// When the database fails.
     pub async fn sweep_events(&self) -> Result<u64, sqlx::Error> {
         player_log::sweep(&self.db, self.clock.now()).await
+    }
+
+    /// Removes guests that have not been seen for long, as the task does by itself; answers how many.
+    ///
+    /// # Errors
+    ///
+    /// When the database fails.
+    pub async fn sweep_guests(&self) -> Result<usize, sqlx::Error> {
+        sweep_guests(&self.db, &self.events, self.clock.now()).await
     }
 
     /// Waits until a signal has stopped it and what was in flight is done.
@@ -501,7 +510,17 @@ async fn keep_counting() {
     }
 }
 
-async fn keep_sweeping(limits: Data<Limits>, db: PgPool, clock: WallClock) {
+/// Removes guests that have not been seen for long; what they still play they resign.
+async fn sweep_guests(db: &PgPool, events: &Events, now: Timestamp) -> Result<usize, sqlx::Error> {
+    let mut removed = 0;
+    for guest in accounts::idle_guests(db, now).await? {
+        games::resign_all(db, events, now, guest).await?;
+        removed += usize::from(accounts::remove_guest(db, guest, now).await?.is_some());
+    }
+    Ok(removed)
+}
+
+async fn keep_sweeping(limits: Data<Limits>, db: PgPool, events: Events, clock: WallClock) {
     let mut pace = tokio::time::interval(SWEEP);
     loop {
         pace.tick().await;
@@ -510,6 +529,13 @@ async fn keep_sweeping(limits: Data<Limits>, db: PgPool, clock: WallClock) {
             Ok(gone) if gone > 0 => tracing::debug!(rows = gone, "swept"),
             Ok(_) => {}
             Err(err) => tracing::warn!(cause = %err, "cannot sweep"),
+        }
+        match sweep_guests(&db, &events, clock.now()).await {
+            Ok(gone) if gone > 0 => {
+                tracing::info!(guests = gone, "removed guests that were not seen for 30 days")
+            }
+            Ok(_) => {}
+            Err(err) => tracing::warn!(cause = %err, "cannot remove guests"),
         }
         match player_log::sweep(&db, clock.now()).await {
             Ok(gone) if gone > 0 => tracing::debug!(events = gone, "swept"),

@@ -462,11 +462,11 @@ where session.ended_at is null
 group by session.session_id
 having count(*) filter (where token.spent_at is null) <> 1;
 
--- name: a closed account has neither password nor profile nor session; an open one has a password
+-- name: a closed account has neither password nor profile nor session; an open one has a password, if it is no guest's
 select player.player_id, player.closed_at, password.player_id is not null as has_password
 from player
 left join password using (player_id)
-where (player.closed_at is null and player.username <> 'computer') <> (password.player_id is not null)
+where (player.closed_at is null and player.username <> 'computer' and not player.is_guest) <> (password.player_id is not null)
     or (player.closed_at is not null and (
         player.bio <> ''
         or exists (select from session where session.player_id = player.player_id and session.ended_at is null)
@@ -590,3 +590,13 @@ where side.player_id is not null
     and coalesce(challenge.ended_at, challenge.created_at) > (select max(at) - interval '30 days' from player_event)
     and (told.data ->> 'status' is distinct from challenge.status
         or told.data ->> 'game' is distinct from challenge.game_id::text);
+
+-- name: a guest has no password and no rated game, and plays in no pool
+select player_id, username
+from player
+where is_guest
+    and (
+        exists (select from password where password.player_id = player.player_id)
+        or exists (select from game where rated and player_id in (hounds_id, hare_id))
+        or exists (select from ticket where ticket.player_id = player.player_id)
+    );

@@ -41,6 +41,7 @@ struct Limits {
     account: Limit<String>,
     address: Limit<String>,
     sign_up: Limit<String>,
+    guest: Limit<String>,
 }
 
 impl Attempts {
@@ -51,6 +52,7 @@ impl Attempts {
             account: Limit::new(50, 36_000),
             address: Limit::new(100, 5_000),
             sign_up: Limit::new(20, 60_000),
+            guest: Limit::new(60, 20_000),
         })))
     }
 
@@ -107,6 +109,15 @@ impl Attempts {
     /// When there were too many, with the time to wait.
     pub fn admit_sign_up(&self, address: &str, now: Timestamp) -> Result<(), TooManyAttempts> {
         self.0.as_ref().map_or(Ok(()), |limits| limits.sign_up.take(&address.to_owned(), now))
+    }
+
+    /// Counts a request for a guest.
+    ///
+    /// # Errors
+    ///
+    /// When there were too many, with the time to wait.
+    pub fn admit_guest(&self, address: &str, now: Timestamp) -> Result<(), TooManyAttempts> {
+        self.0.as_ref().map_or(Ok(()), |limits| limits.guest.take(&address.to_owned(), now))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Accounts: signing up, logging in and out, refreshing, the profile, closing.
+//! Accounts: guests, signing up, logging in and out, refreshing, the profile, closing.
 //!
 //! Told the time and handed randomness ([`Drawn`]); knows nothing of HTTP or of games. A session that ends is
 //! refused at once by this process and by every other one when it looks again
@@ -10,6 +10,7 @@ pub mod names;
 pub mod password;
 pub mod refresh;
 
+mod guests;
 mod profile;
 mod proof;
 mod sessions;
@@ -26,6 +27,7 @@ use self::{
     refresh::RefreshToken,
 };
 pub use self::{
+    guests::{Claim, ClaimError, GUEST_MEMORY, GuestError, idle_guests, remove_guest},
     profile::{
         BanError, DeclareBotError, Me, Player, ProfileError, ban, declare_bot, find_me, find_player, unban,
         update_profile,

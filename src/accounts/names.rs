@@ -37,6 +37,18 @@ const RESERVED: &[&str] = &[
     "unknown",
 ];
 
+/// How the names of guests begin. Nobody else can choose such a name.
+const GUEST_PREFIX: &str = "guest-";
+
+/// What the rest of a guest's name is made of: no vowels, so no words, and nothing that is read as something else.
+const GUEST_LETTERS: &[u8; 28] = b"bcdfghjkmnpqrstvwxyz23456789";
+
+/// How many of them.
+const GUEST_LETTER_COUNT: usize = 10;
+
+/// So many characters make the key of a request for a guest hard to guess.
+const GUEST_KEY_CHARS: usize = 22;
+
 /// How many characters a profile's text may have.
 const BIO_CHARS: usize = 400;
 
@@ -63,10 +75,21 @@ impl Username {
     /// When it is malformed or reserved.
     pub fn parse(text: &str) -> Result<Username, UsernameError> {
         let key = key_of(text).ok_or(UsernameError::Form)?;
-        if RESERVED.contains(&key.as_str()) {
+        if RESERVED.contains(&key.as_str()) || key.starts_with(GUEST_PREFIX) {
             return Err(UsernameError::Reserved);
         }
         Ok(Username(text.to_owned()))
+    }
+
+    /// Makes up a guest's name.
+    pub fn of_guest(mut random: u128) -> Username {
+        let mut name = GUEST_PREFIX.to_owned();
+        for _ in 0..GUEST_LETTER_COUNT {
+            let letters = GUEST_LETTERS.len() as u128;
+            name.extend(usize::try_from(random % letters).ok().map(|place| char::from(GUEST_LETTERS[place])));
+            random /= letters;
+        }
+        Username(name)
     }
 
     /// As it was written.
@@ -91,6 +114,30 @@ pub fn key_of(text: &str) -> Option<String> {
     let well_formed = (3..=20).contains(&text.len())
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
     well_formed.then(|| text.to_ascii_lowercase())
+}
+
+/// What makes a repeated request for a guest known as one: whoever knows it has the guest.
+pub struct GuestKey(String);
+
+/// A key that could be guessed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("must have 22 or more characters")]
+pub struct WeakKey;
+
+impl GuestKey {
+    /// Reads a key.
+    ///
+    /// # Errors
+    ///
+    /// When it is too short.
+    pub fn parse(text: &str) -> Result<GuestKey, WeakKey> {
+        if text.len() < GUEST_KEY_CHARS { Err(WeakKey) } else { Ok(GuestKey(text.to_owned())) }
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
 }
 
 /// A password that was chosen: long enough and hard to guess.
@@ -205,7 +252,19 @@ mod tests {
         for bad in ["", "an", "abcdefghij01234567890", "ann ", "änn", "a.n", "ann\0", "ann/x"] {
             assert_eq!(Username::parse(bad), Err(UsernameError::Form), "{bad:?}");
         }
-        assert_eq!(Username::parse("Closed"), Err(UsernameError::Reserved));
+        for reserved in ["Closed", "guest", "Guest-moorhen"] {
+            assert_eq!(Username::parse(reserved), Err(UsernameError::Reserved), "{reserved}");
+        }
+    }
+
+    #[test]
+    fn a_guest_has_a_name_that_nobody_can_choose_and_that_is_no_word() {
+        for random in [0, 1, u128::MAX, 0x0199_f3a0_5c1e_7b3a_9d2e_6a1f_0c4b_8e21] {
+            let name = Username::of_guest(random);
+            assert_eq!(name.as_str().len(), 16, "{name}");
+            assert_eq!(Username::parse(name.as_str()), Err(UsernameError::Reserved), "{name}");
+            assert_eq!(key_of(name.as_str()), Some(name.to_string()), "{name}");
+        }
     }
 
     #[test]

@@ -19,6 +19,8 @@ pub struct Me {
     pub bio: String,
     /// Whether a program plays.
     pub is_bot: bool,
+    /// Whether they play without having signed up.
+    pub is_guest: bool,
     /// When they signed up.
     pub created_at: Timestamp,
 }
@@ -34,6 +36,8 @@ pub struct Player {
     pub bio: String,
     /// Whether a program plays.
     pub is_bot: bool,
+    /// Whether they play without having signed up.
+    pub is_guest: bool,
     /// When they signed up.
     pub created_at: Timestamp,
     /// Whether the operator banned them.
@@ -46,6 +50,8 @@ pub struct Player {
 pub enum ProfileError {
     #[error("the account is closed")]
     Closed,
+    #[error("guests have no profile")]
+    Guest,
     #[error("bio {0}")]
     Bio(#[from] BioError),
     #[error("database failure")]
@@ -58,6 +64,8 @@ pub enum ProfileError {
 pub enum DeclareBotError {
     #[error("the account is closed")]
     Closed,
+    #[error("a guest cannot be declared a bot")]
+    Guest,
     #[error("rated games were played")]
     TooLate,
     #[error("database failure")]
@@ -91,10 +99,13 @@ pub async fn find_me(db: &PgPool, player: PlayerId) -> Result<Me, ProfileError> 
 pub async fn update_profile(db: &PgPool, player: PlayerId, bio: Option<&str>) -> Result<Me, ProfileError> {
     let bio = bio.map(Bio::parse).transpose()?;
     let mut conn = db.acquire().await?;
-    if let Some(bio) = bio {
-        store::set_bio(&mut conn, player, &bio).await?;
+    let me = store::find_me(&mut conn, player).await?.ok_or(ProfileError::Closed)?;
+    let Some(bio) = bio else { return Ok(me) };
+    if me.is_guest {
+        return Err(ProfileError::Guest);
     }
-    store::find_me(&mut conn, player).await?.ok_or(ProfileError::Closed)
+    store::set_bio(&mut conn, player, &bio).await?;
+    Ok(Me { bio: bio.as_str().to_owned(), ..me })
 }
 
 /// Declares that a program plays this account. Cannot be taken back.
@@ -108,6 +119,9 @@ pub async fn declare_bot(db: &PgPool, player: PlayerId) -> Result<Me, DeclareBot
     let me = store::find_me(&mut tx, player).await?.ok_or(DeclareBotError::Closed)?;
     if me.is_bot {
         return Ok(me);
+    }
+    if me.is_guest {
+        return Err(DeclareBotError::Guest);
     }
     if store::has_rated_games(&mut tx, player).await? {
         return Err(DeclareBotError::TooLate);

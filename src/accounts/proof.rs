@@ -6,6 +6,7 @@ use super::{
     Accounts,
     access::Claimant,
     attempts::{Familiarity, TooManyAttempts},
+    guests::remove_guest,
     names::PasswordError,
     password::{HashError, NewPasswordError, Salt},
     store::{self, Credentials, EndReason},
@@ -26,6 +27,8 @@ pub struct PasswordChange {
 pub enum ChangePasswordError {
     #[error(transparent)]
     TooManyAttempts(#[from] TooManyAttempts),
+    #[error("guests have no password")]
+    Guest,
     #[error("wrong password")]
     WrongPassword,
     #[error("new password {0}")]
@@ -42,6 +45,8 @@ pub enum ChangePasswordError {
 pub enum CloseAccountError {
     #[error(transparent)]
     TooManyAttempts(#[from] TooManyAttempts),
+    #[error("is needed to close an account")]
+    PasswordMissing,
     #[error("wrong password")]
     WrongPassword,
     #[error(transparent)]
@@ -65,6 +70,10 @@ impl Accounts {
         caller: Claimant,
         change: PasswordChange,
     ) -> Result<(), ChangePasswordError> {
+        let me = store::find_me(&mut *db.acquire().await?, caller.player).await?;
+        if me.is_some_and(|me| me.is_guest) {
+            return Err(ChangePasswordError::Guest);
+        }
         let seen = self.prove(db, now, address, caller.player, change.current).await?;
         let seen = seen.ok_or(ChangePasswordError::WrongPassword)?;
         let hash = self.hasher.hash_new(change.new, seen.username.clone(), salt).await;
@@ -85,19 +94,21 @@ impl Accounts {
         Ok(())
     }
 
-    /// Closes the account for good: the name, the profile, the password and the sessions go, the games stay.
+    /// Closes the account for good: the name, the profile, the password and the sessions go, the games stay. A guest
+    /// has no password to tell.
     ///
     /// # Errors
     ///
-    /// When the password is wrong.
+    /// When the password is wrong or missing.
     pub async fn close_account(
         &self,
         db: &PgPool,
         now: Timestamp,
         address: &str,
         caller: Claimant,
-        password: String,
+        password: Option<String>,
     ) -> Result<(), CloseAccountError> {
+        let Some(password) = password else { return self.close_guest(db, now, caller.player).await };
         let seen = self.prove(db, now, address, caller.player, password).await?;
         let seen = seen.ok_or(CloseAccountError::WrongPassword)?;
         let mut tx = db.begin().await?;
@@ -108,6 +119,17 @@ impl Accounts {
         let ended = store::end_sessions(&mut tx, caller.player, None, EndReason::AccountClosed, now).await?;
         store::close_player(&mut tx, caller.player, now).await?;
         tx.commit().await?;
+        self.revoke_all(&ended, now);
+        Ok(())
+    }
+
+    async fn close_guest(
+        &self,
+        db: &PgPool,
+        now: Timestamp,
+        player: PlayerId,
+    ) -> Result<(), CloseAccountError> {
+        let ended = remove_guest(db, player, now).await?.ok_or(CloseAccountError::PasswordMissing)?;
         self.revoke_all(&ended, now);
         Ok(())
     }

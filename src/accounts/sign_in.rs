@@ -96,6 +96,7 @@ impl Accounts {
             username: username.to_string(),
             bio: String::new(),
             is_bot: false,
+            is_guest: false,
             created_at: now,
         };
         Ok((me, tokens?))
@@ -191,7 +192,7 @@ impl Accounts {
         Ok((me, tokens?))
     }
 
-    async fn open_session(
+    pub(super) async fn open_session(
         &self,
         tx: &mut PgConnection,
         now: Timestamp,

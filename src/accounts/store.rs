@@ -154,7 +154,7 @@ pub(super) async fn find_me(conn: &mut PgConnection, player: PlayerId) -> Result
     sqlx::query_as!(
         Me,
         r#"
-        select player_id as "player_id: PlayerId", username as "username!", bio, is_bot, created_at
+        select player_id as "player_id: PlayerId", username as "username!", bio, is_bot, is_guest, created_at
         from player
         where player_id = $1 and closed_at is null
         "#,
@@ -171,7 +171,7 @@ pub(super) async fn find_player(
     sqlx::query_as!(
         Player,
         r#"
-        select player_id as "player_id: PlayerId", username as "username!", bio, is_bot, created_at,
+        select player_id as "player_id: PlayerId", username as "username!", bio, is_bot, is_guest, created_at,
             banned_at is not null as "banned!"
         from player
         where username_key = $1 and closed_at is null
@@ -227,7 +227,11 @@ pub(super) async fn close_player(
     now: Timestamp,
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
-        "update player set username = null, bio = '', closed_at = $2 where player_id = $1",
+        "
+        update player
+        set username = case when is_guest then 'guest' end, bio = '', closed_at = $2, guest_key = null
+        where player_id = $1
+        ",
         player.0,
         now
     )
@@ -244,6 +248,123 @@ pub(super) async fn close_player(
         .execute(tx)
         .await?;
     Ok(())
+}
+
+/// Inserts a guest; answers whether the name was free.
+pub(super) async fn insert_guest(
+    tx: &mut PgConnection,
+    id: PlayerId,
+    name: &Username,
+    key: Option<&[u8]>,
+    now: Timestamp,
+) -> Result<bool, sqlx::Error> {
+    let made = sqlx::query!(
+        "
+        insert into player (player_id, username, username_key, is_guest, guest_key, created_at)
+        values ($1, $2, $3, true, $4, $5)
+        on conflict on constraint player_username_key do nothing
+        ",
+        id.0,
+        name.as_str(),
+        name.key(),
+        key,
+        now,
+    )
+    .execute(tx)
+    .await?;
+    Ok(made.rows_affected() == 1)
+}
+
+/// Forgets a key of a guest that was made before.
+pub(super) async fn forget_guest_key(
+    tx: &mut PgConnection,
+    key: &[u8],
+    made_before: Timestamp,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "update player set guest_key = null where guest_key = $1 and created_at < $2",
+        key,
+        made_before
+    )
+    .execute(tx)
+    .await?;
+    Ok(())
+}
+
+pub(super) async fn find_guest_by_key(
+    conn: &mut PgConnection,
+    key: &[u8],
+) -> Result<Option<PlayerId>, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"
+        select player_id as "player_id: PlayerId"
+        from player
+        where guest_key = $1 and is_guest and closed_at is null and banned_at is null
+        "#,
+        key
+    )
+    .fetch_optional(conn)
+    .await
+}
+
+/// Holds a player's row; answers whether it is a guest's.
+pub(super) async fn lock_guest(tx: &mut PgConnection, player: PlayerId) -> Result<bool, sqlx::Error> {
+    let locked = sqlx::query_scalar!(
+        "select is_guest from player where player_id = $1 and closed_at is null for no key update",
+        player.0
+    )
+    .fetch_optional(tx)
+    .await?;
+    Ok(locked.unwrap_or(false))
+}
+
+/// Makes a guest an account of this name.
+pub(super) async fn name_guest(
+    tx: &mut PgConnection,
+    player: PlayerId,
+    username: &Username,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "
+        update player
+        set username = $2, username_key = $3, is_guest = false, guest_key = null
+        where player_id = $1 and is_guest
+        ",
+        player.0,
+        username.as_str(),
+        username.key(),
+    )
+    .execute(tx)
+    .await?;
+    Ok(())
+}
+
+/// The guests that were neither seen nor refreshed since then, the oldest first.
+pub(super) async fn idle_guests(
+    conn: &mut PgConnection,
+    since: Timestamp,
+    most: i64,
+) -> Result<Vec<PlayerId>, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"
+        select player_id as "player_id: PlayerId"
+        from player
+        left join presence using (player_id)
+        where is_guest
+            and closed_at is null
+            and created_at < $1
+            and coalesce(seen_at, created_at) < $1
+            and not exists (
+                select from session where session.player_id = player.player_id and last_used_at >= $1
+            )
+        order by created_at
+        limit $2
+        "#,
+        since,
+        most,
+    )
+    .fetch_all(conn)
+    .await
 }
 
 /// Opens a session; one with the same idempotency key that has not ended is opened again.

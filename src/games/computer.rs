@@ -13,8 +13,9 @@ use sqlx::PgPool;
 use tokio::sync::Notify;
 
 use super::{
-    ActError, ClockSetting, ComputerDue, DrawIntent, Game, HotGames, Mover, NewGame, OnDrop, PlayMoveError,
-    Turn, announce, clear_draw_offer, create, offer_draw, play_move, store, take_over, to_be_replaced,
+    ActError, ClockSetting, ComputerDue, DrawIntent, Game, Grace, HotGames, Mover, NewGame, OnDrop,
+    PlayMoveError, Turn, announce, clear_draw_offer, create, offer_draw, play_move, store, take_over,
+    to_be_replaced,
 };
 use crate::{
     events::{Events, player_log},
@@ -113,6 +114,7 @@ pub async fn begin(
         seed: seed.cast_signed(),
         swap_roles: wanted.swap_roles,
         on_drop: OnDrop::Wait,
+        drop_after: Grace::default(),
         rematch_of: None,
     };
     create(&mut tx, &new, now).await.map_err(|err| match err {

@@ -28,9 +28,6 @@ use crate::{
 /// A side is away when it has shown no sign of life for longer than this.
 pub const AWAY_AFTER: TimeDelta = TimeDelta::seconds(30);
 
-/// The game of a side that has been away can be claimed, or handed to the computer, after this.
-pub const GONE_AFTER: TimeDelta = TimeDelta::seconds(60);
-
 /// What a game does for a side that has left for good.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
@@ -47,6 +44,11 @@ impl OnDrop {
     /// What a rated game does: where both are expected to stay, the other side may claim.
     pub fn of_rated(clock: ClockSetting) -> OnDrop {
         if clock.is_real_time() { OnDrop::Claim } else { OnDrop::Wait }
+    }
+
+    /// What a casual game does if nobody says otherwise: where both are expected to stay, the computer plays on.
+    pub fn of_casual(clock: ClockSetting) -> OnDrop {
+        if clock.is_real_time() { OnDrop::Computer } else { OnDrop::Wait }
     }
 
     /// Whether it goes with a clock: with days for a turn nobody is expected to stay.
@@ -70,6 +72,42 @@ impl fmt::Display for OnDrop {
     }
 }
 
+/// For how long a side shows no sign of life until it has left, and its game can be claimed or handed to the computer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Grace(i32);
+
+/// A grace that is too short or too long.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("must be 30000 to 600000")]
+pub struct NoGrace;
+
+impl Grace {
+    /// So many milliseconds.
+    pub fn ms(self) -> i32 {
+        self.0
+    }
+
+    /// So long.
+    pub fn span(self) -> TimeDelta {
+        TimeDelta::milliseconds(self.0.into())
+    }
+}
+
+impl Default for Grace {
+    /// A minute, as it always is in rated games.
+    fn default() -> Grace {
+        Grace(60_000)
+    }
+}
+
+impl TryFrom<i32> for Grace {
+    type Error = NoGrace;
+
+    fn try_from(ms: i32) -> Result<Grace, NoGrace> {
+        if (30_000..=600_000).contains(&ms) { Ok(Grace(ms)) } else { Err(NoGrace) }
+    }
+}
+
 impl Game {
     /// Since when a side has shown no sign of life, if it is away at `now`.
     pub fn away_since(&self, role: Role, now: Timestamp) -> Option<Timestamp> {
@@ -86,7 +124,7 @@ impl Game {
     /// games can be claimed at all.
     pub fn claimable_at(&self, role: Role) -> Option<Timestamp> {
         let can_be_claimed = self.is_ongoing() && self.on_drop == OnDrop::Claim && self.ply() >= 2;
-        can_be_claimed.then(|| self.seen[role] + GONE_AFTER)
+        can_be_claimed.then(|| self.seen[role] + self.drop_after.span())
     }
 }
 
@@ -155,7 +193,7 @@ pub struct Absence {
 ///
 /// When the database fails.
 pub async fn to_be_replaced(db: &PgPool, now: Timestamp, most: i64) -> Result<Vec<Absence>, sqlx::Error> {
-    store::gone_from_computer_games(db, now - GONE_AFTER, most).await
+    store::gone_from_computer_games(db, now, most).await
 }
 
 /// Lets the computer play on for a side that has left, if it still has: while the other side is there, and until the
@@ -173,7 +211,7 @@ pub async fn take_over(
     let mut tx = db.begin().await?;
     let Some(mut game) = store::lock(&mut tx, absence.game).await? else { return Ok(None) };
     let role = absence.role;
-    let is_gone = game.away_since(role, now).is_some_and(|since| now - since >= GONE_AFTER);
+    let is_gone = game.away_since(role, now).is_some_and(|since| now - since >= game.drop_after.span());
     let other_is_here = game.away_since(role.other(), now).is_none();
     let seats_are_theirs = game.seats.iter().all(|(_, seat)| seat.computer.is_none());
     let is_wanted = game.is_ongoing() && !game.rated && game.on_drop == OnDrop::Computer;

@@ -1,6 +1,6 @@
 //! A game: what stands, and what may happen next. Touches nothing outside itself.
 
-use super::{Ending, Fall, GameClock, OnDrop};
+use super::{Ending, Fall, GameClock, Grace, OnDrop};
 use crate::{
     ids::{GameId, PlayerId},
     ratings::RatingChange,
@@ -68,6 +68,8 @@ pub struct Game {
     pub seen: ByRole<Timestamp>,
     /// What becomes of a side that has left.
     pub on_drop: OnDrop,
+    /// After how long it has.
+    pub drop_after: Grace,
     /// Whether a rematch swaps the roles.
     pub swap_roles: bool,
     /// When it was made.

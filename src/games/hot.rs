@@ -8,7 +8,7 @@ use std::{sync::Arc, time::Duration};
 use moka::sync::Cache;
 
 use super::Game;
-use crate::ids::GameId;
+use crate::ids::{GameId, PlayerId};
 
 /// The games that are being played, a bounded number of them.
 #[derive(Clone)]
@@ -30,5 +30,12 @@ impl HotGames {
 
     pub(super) fn forget(&self, id: GameId) {
         self.0.invalidate(&id);
+    }
+
+    /// Forgets the games of a player who is called something else now.
+    pub fn forget_games_of(&self, player: PlayerId) {
+        let plays = |game: &Game| game.seats.iter().any(|(_, seat)| seat.player == player);
+        let theirs: Vec<_> = self.0.iter().filter(|(_, game)| plays(game)).map(|(id, _)| *id).collect();
+        theirs.into_iter().for_each(|id| self.forget(id));
     }
 }

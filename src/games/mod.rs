@@ -28,7 +28,9 @@ use sqlx::{PgConnection, PgPool};
 use self::store::Happening;
 pub use self::{
     clock::{ClockSetting, Fall, GameClock},
-    dropping_out::{Absence, Claim, OnDrop, claim, take_over, take_seat, tell_presence, to_be_replaced},
+    dropping_out::{
+        Absence, Claim, Grace, NoGrace, OnDrop, claim, take_over, take_seat, tell_presence, to_be_replaced,
+    },
     ending::Ending,
     game::{ComputerDue, Decision, Game, Mover, PlyRefusal, Seat, Turn},
     hot::HotGames,
@@ -70,6 +72,8 @@ pub struct NewGame {
     pub seed: i64,
     /// What becomes of a side that has left.
     pub on_drop: OnDrop,
+    /// After how long it has.
+    pub drop_after: Grace,
     /// Whether a rematch swaps the roles.
     pub swap_roles: bool,
     /// The game that it is the rematch of.
@@ -677,6 +681,7 @@ pub async fn offer_rematch(
                 computer: game.in_the_rematch(levels),
                 seed: fresh.seed,
                 on_drop: game.on_drop,
+                drop_after: game.drop_after,
                 swap_roles: game.swap_roles,
                 rematch_of: Some(id),
             };

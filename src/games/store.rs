@@ -46,6 +46,7 @@ struct GameRow {
     hounds_seen: DateTime<Utc>,
     hare_seen: DateTime<Utc>,
     on_drop: String,
+    drop_after_ms: i32,
     swap_roles: bool,
     rematch_of: Option<GameId>,
     rematch: Option<GameId>,
@@ -142,6 +143,7 @@ impl TryFrom<GameRow> for Game {
             },
             seen: ByRole { hounds: row.hounds_seen, hare: row.hare_seen },
             on_drop,
+            drop_after: row.drop_after_ms.try_into().map_err(|err| inconsistent(id, err))?,
             swap_roles: row.swap_roles,
             created_at: row.created_at,
             last_at: row.last_at,
@@ -188,7 +190,7 @@ pub async fn find_all(db: impl PgExecutor<'_>, ids: &[Uuid]) -> Result<Vec<Game>
             hounds.username as hounds_username, hare.username as hare_username,
             hounds_rating, hare_rating, hounds_provisional, hare_provisional, hounds_computer, hare_computer,
             hounds_away, hare_away, log.hounds_last_offer, log.hare_last_offer,
-            start, on_drop, swap_roles, rematch_of as "rematch_of: GameId", game.created_at, hounds_rematch, hare_rematch,
+            start, on_drop, drop_after_ms, swap_roles, rematch_of as "rematch_of: GameId", game.created_at, hounds_rematch, hare_rematch,
             result, reason, ended_at,
             greatest(game.created_at, up_since, hounds_presence.seen_at, case when hounds_computer is null then log.hounds_acted_at end)
                 as "hounds_seen!",
@@ -388,9 +390,9 @@ pub async fn insert(
             insert into game (
                 game_id, variant, rules, clock, pool_id, rated, hounds_id, hare_id, hounds_rating,
                 hounds_provisional, hare_rating, hare_provisional, start, seed, swap_roles, rematch_of, created_at,
-                hounds_computer, hare_computer, look_at, on_drop
+                hounds_computer, hare_computer, look_at, on_drop, drop_after_ms
             )
-            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
+            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)
             returning game_id, created_at
         )
         insert into game_event (game_id, number, kind, at)
@@ -417,6 +419,7 @@ pub async fn insert(
         new.computer.hare.map(|level| i16::from(level.number())),
         GameClock::start(new.clock, now).next_look(now),
         new.on_drop.to_string(),
+        new.drop_after.ms(),
     )
     .execute(tx)
     .await?;
@@ -808,7 +811,7 @@ pub async fn with_changed_presence(
 /// The sides of games that the computer is to play on in, and that showed their last sign of life at `by` or before.
 pub async fn gone_from_computer_games(
     db: impl PgExecutor<'_>,
-    by: Timestamp,
+    now: Timestamp,
     most: i64,
 ) -> Result<Vec<Absence>, sqlx::Error> {
     let rows = sqlx::query!(
@@ -826,12 +829,13 @@ pub async fn gone_from_computer_games(
                 and kind not in ('time_given', 'presence')
                 and (kind <> 'seat' or data ->> 'controller' = 'player')
         ) last
-        where status = 'ongoing' and on_drop = 'computer' and not rated and last.seen_at <= $1
+        where status = 'ongoing' and on_drop = 'computer' and not rated
+            and last.seen_at <= $1::timestamptz - drop_after_ms * interval '1 millisecond'
             and hounds_computer is null and hare_computer is null
         order by last.seen_at
         limit $2
         "#,
-        by,
+        now,
         most,
     )
     .fetch_all(db)

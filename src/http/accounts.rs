@@ -82,6 +82,9 @@ pub struct MeView {
     /// Whether a program plays.
     #[schema(example = false)]
     is_bot: bool,
+    /// Whether you play without having signed up.
+    #[schema(example = false)]
+    is_guest: bool,
     /// When the player signed up.
     created_at: Instant,
 }
@@ -93,6 +96,7 @@ impl From<Me> for MeView {
             username: me.username,
             bio: me.bio,
             is_bot: me.is_bot,
+            is_guest: me.is_guest,
             created_at: me.created_at.into(),
         }
     }
@@ -143,7 +147,7 @@ enum TokenType {
 
 /// An account and the tokens of a session in it.
 #[derive(Serialize, ToSchema)]
-struct LoggedInView {
+pub struct LoggedInView {
     /// Who is logged in.
     account: MeView,
     /// The session's id.
@@ -440,7 +444,7 @@ struct UpdateMeRequest {
     request_body = UpdateMeRequest,
     responses((status = 200, description = "The account as it is now", body = MeView)),
     security(("bearer" = [])),
-    extensions(("x-problems" = json!(["invalid-fields"]))),
+    extensions(("x-problems" = json!(["invalid-fields", "account-needed"]))),
 )]
 #[patch("/v1/me")]
 async fn update_me(
@@ -456,9 +460,9 @@ async fn update_me(
 #[serde(deny_unknown_fields)]
 #[schema(example = json!({"password": "correct-horse-battery"}))]
 struct CloseAccountRequest {
-    /// The password.
-    #[schema(format = "password")]
-    password: String,
+    /// The password. A guest has none and leaves it out.
+    #[schema(format = "password", nullable = false)]
+    password: Option<String>,
 }
 
 /// Close your account
@@ -471,7 +475,7 @@ struct CloseAccountRequest {
     request_body = CloseAccountRequest,
     responses((status = 204, description = "The account is closed")),
     security(("bearer" = [])),
-    extensions(("x-problems" = json!(["wrong-credentials"]))),
+    extensions(("x-problems" = json!(["wrong-credentials", "invalid-fields"]))),
 )]
 #[delete("/v1/me")]
 async fn close_account(
@@ -517,7 +521,7 @@ impl From<ChangePasswordRequest> for PasswordChange {
     request_body = ChangePasswordRequest,
     responses((status = 204, description = "The password is changed")),
     security(("bearer" = [])),
-    extensions(("x-problems" = json!(["wrong-credentials", "invalid-fields"]))),
+    extensions(("x-problems" = json!(["wrong-credentials", "invalid-fields", "account-needed"]))),
 )]
 #[put("/v1/me/password")]
 async fn change_password(
@@ -541,7 +545,7 @@ async fn change_password(
     tag = "Accounts",
     responses((status = 200, description = "The account as it is now", body = MeView)),
     security(("bearer" = [])),
-    extensions(("x-problems" = json!(["bot-too-late"]))),
+    extensions(("x-problems" = json!(["bot-too-late", "account-needed"]))),
 )]
 #[put("/v1/me/bot")]
 async fn declare_bot(caller: Caller, db: Data<PgPool>) -> Result<Json<MeView>, ApiError> {
@@ -559,7 +563,12 @@ pub fn client_address(request: &HttpRequest) -> String {
     attempts::network_of(address.unwrap_or_default())
 }
 
-fn client(request: &HttpRequest) -> Result<Client, ApiError> {
+/// Where a request that opens a session comes from.
+///
+/// # Errors
+///
+/// When its Idempotency-Key is malformed.
+pub fn client(request: &HttpRequest) -> Result<Client, ApiError> {
     let user_agent =
         request.headers().get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default();
     Ok(Client {
@@ -577,7 +586,8 @@ fn session_of(text: &str, caller: Claimant) -> Result<SessionId, ApiError> {
     text.parse().map_err(|_| ApiError::new(error::NOT_FOUND, detail))
 }
 
-fn draw() -> Drawn {
+/// What an operation that opens a session draws.
+pub fn draw() -> Drawn {
     Drawn { player: roll(), session: roll(), refresh_token: roll(), salt: roll() }
 }
 
@@ -647,6 +657,7 @@ impl From<ChangePasswordError> for ApiError {
     fn from(err: ChangePasswordError) -> ApiError {
         match err {
             ChangePasswordError::TooManyAttempts(err) => err.into(),
+            ChangePasswordError::Guest => ApiError::of(error::ACCOUNT_NEEDED),
             ChangePasswordError::WrongPassword => {
                 ApiError::new(error::WRONG_CREDENTIALS, "the current password is wrong")
             }
@@ -661,6 +672,7 @@ impl From<CloseAccountError> for ApiError {
     fn from(err: CloseAccountError) -> ApiError {
         match err {
             CloseAccountError::TooManyAttempts(err) => err.into(),
+            CloseAccountError::PasswordMissing => ApiError::invalid_field("/password", err),
             CloseAccountError::WrongPassword => {
                 ApiError::new(error::WRONG_CREDENTIALS, "the password is wrong")
             }
@@ -674,6 +686,7 @@ impl From<ProfileError> for ApiError {
     fn from(err: ProfileError) -> ApiError {
         match err {
             ProfileError::Closed => ApiError::of(error::TOKEN_INVALID),
+            ProfileError::Guest => ApiError::of(error::ACCOUNT_NEEDED),
             ProfileError::Bio(err) => ApiError::invalid_field("/bio", err),
             ProfileError::Database(err) => err.into(),
         }
@@ -684,6 +697,7 @@ impl From<DeclareBotError> for ApiError {
     fn from(err: DeclareBotError) -> ApiError {
         match err {
             DeclareBotError::Closed => ApiError::of(error::TOKEN_INVALID),
+            DeclareBotError::Guest => ApiError::of(error::ACCOUNT_NEEDED),
             DeclareBotError::TooLate => ApiError::of(error::BOT_TOO_LATE),
             DeclareBotError::Database(err) => err.into(),
         }

@@ -63,7 +63,7 @@ the same time for every turn; `fischer` a stock, to which each move but the firs
 to `deadline`, by the difference of `server_now` to your own clock; nothing needs to be asked for that.
 
 **Leaving.** A side that has shown no sign of life for 30 seconds (any call with its token, or an open stream) is not \
-`present`. After 60 seconds the other side may `POST /v1/games/{id}/claim` a win or a draw, whoever's turn it is, in \
+`present`. After `drop_after_ms`, a minute if nobody chose otherwise, the other side may `POST /v1/games/{id}/claim` a win or a draw, whoever's turn it is, in \
 rated real-time games and in casual ones with `on_drop` `claim`; `claimable_at` tells from when on. Not in \
 `correspondence` games: there the clock decides. Whoever aborts rated games again and again, or does not begin to play \
 in them, waits before the next pool.

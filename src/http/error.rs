@@ -66,6 +66,9 @@ catalogue! {
     NOT_YOUR_CHALLENGE = 403 "not-your-challenge", "The challenge is not yours to answer",
         "Only the player it was sent to may accept or decline a challenge, only its challenger may withdraw it, \
          and nobody may accept their own.";
+    ACCOUNT_NEEDED = 403 "account-needed", "Guests cannot do this",
+        "Guests play casual games and the computer; for all else sign up. POST /v1/me/claim makes the guest an account \
+         and keeps its games.";
     POSITION_IN_PLAY = 403 "position-in-play", "The position is being played",
         "This position, or a mirror image of it, stands in a live rated game at this moment. Ask again when it does \
          not, or ask for the analysis of the finished game.";
@@ -100,12 +103,19 @@ catalogue! {
         "A player is in one live rated game at a time. Finish it first; 'game' is its id.";
     CHALLENGE_OVER = 409 "challenge-over", "The challenge is over",
         "It was accepted, declined, withdrawn, or has expired. Its status tells which.";
+    CHALLENGE_CHANGED = 409 "challenge-changed", "The challenge has changed",
+        "Its challenger has changed it since the version that you name. Read it again, and accept it as it is now if \
+         you like it.";
+    CHALLENGE_IS_RATED = 409 "challenge-is-rated", "A rated challenge cannot be changed",
+        "It has the rules and the clock of its pool. Withdraw it and make another.";
+    NO_GUEST = 409 "no-guest", "This is an account already",
+        "Only a guest can be claimed. A password is changed with PUT /v1/me/password.";
     POOL_CLOSED = 409 "pool-closed", "The pool is closed",
         "The operator has closed this pool: no tickets and no rated challenges. Its games and ratings stay.";
     BOT_TOO_LATE = 409 "bot-too-late", "Rated games were played",
         "An account can be declared a bot only before its first rated game.";
     OPPONENT_IS_HERE = 409 "opponent-is-here", "The other side is here",
-        "A game can be claimed when the other side has shown no sign of life for 60 seconds. 'until' is when that \
+        "A game can be claimed when the other side has shown no sign of life for 'drop_after_ms', a minute in rated games. 'until' is when that \
          will be so if it stays away: look at 'present' of the game's players before.";
     NOTHING_TO_CLAIM = 409 "nothing-to-claim", "This game cannot be claimed",
         "Rated real-time games can be claimed, and casual ones with 'on_drop' 'claim', once both sides have moved; \

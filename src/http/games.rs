@@ -152,11 +152,12 @@ async fn show_game(
 ) -> Result<HttpResponse, ApiError> {
     let now = clock.now();
     let game = games::find(&db, &events, now, *id).await?.ok_or_else(no_such_game)?;
-    let closed = game.seats.iter().filter(|(_, seat)| seat.username.is_none()).count();
+    let name = |role: Role| game.seats[role].username.as_deref().unwrap_or_default();
+    let names = Role::ALL.map(name).join(".");
     let rated = u8::from(game.rating_changes.is_some());
     let away = Role::ALL.into_iter().filter(|role| game.away_since(*role, now).is_some());
     let away: String = away.map(|role| role.to_string()).collect();
-    let etag = format!("\"{}-{closed}-{rated}-{away}\"", game.last_event);
+    let etag = format!("\"{}-{names}-{rated}-{away}\"", game.last_event);
     if query::has_etag(&request, &etag) {
         return Ok(HttpResponse::NotModified().insert_header((header::ETAG, etag)).finish());
     }
@@ -339,7 +340,7 @@ struct ClaimRequest {
 
 /// Claims a game that the other side has left
 ///
-/// A win or a draw, with the reason `abandonment`, when the other side has shown no sign of life for 60 seconds,
+/// A win or a draw, with the reason `abandonment`, when the other side has shown no sign of life for `drop_after_ms`, a minute in rated games,
 /// whoever's turn it is: see `claimable_at` of the game's players. In rated real-time games, and in casual ones with
 /// `on_drop` `claim`, once both sides have moved. Claiming the same again answers the same.
 #[utoipa::path(
@@ -373,8 +374,8 @@ async fn claim_game(
 
 /// Takes one's seat back
 ///
-/// In a casual game with `on_drop` `computer`, the computer plays on for a side that has shown no sign of life for a
-/// minute while the other side is there: its `controller` is `computer` then. This puts the player back at once. In
+/// In a casual game with `on_drop` `computer`, the computer plays on for a side that has shown no sign of life for
+/// `drop_after_ms` while the other side is there: its `controller` is `computer` then. This puts the player back at once. In
 /// one's own seat nothing changes.
 #[utoipa::path(
     tag = "Games", operation_id = "takeSeat",

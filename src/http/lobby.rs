@@ -3,32 +3,34 @@
 use actix_web::{
     HttpRequest, HttpResponse, delete, get,
     http::header::LOCATION,
-    post, put,
+    patch, post, put,
     web::{Data, Json, Path, Query},
 };
 use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sqlx::PgPool;
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 use utoipa_actix_web::service_config::ServiceConfig;
 
 use super::{
     auth::{Caller, MaybeCaller},
     error::{self, ApiError},
     query::{self, List, Page},
-    views::{GameView, Instant, RoleName, VariantName, name_or_closed, no_clock, rules_of, yes},
+    views::{
+        GameView, Instant, RoleName, VariantName, invalid_rule, name_or_closed, no_clock, rules_of, yes,
+    },
 };
 use crate::{
     accounts,
     dice::roll,
     events::Events,
-    games::{self, ClockSetting, OnDrop, house_rules},
+    games::{self, ClockSetting, Grace, OnDrop, house_rules},
     ids::{ChallengeId, GameId, PlayerId},
     lobby::{
         challenges::{
-            self, Accepted, AnswerError, Challenge, ChallengeError, ChallengeStatus, NewChallenge,
-            Repeatable, RoleWish,
+            self, Accepted, AnswerError, Challenge, ChallengeError, ChallengeStatus, ChangeError, Changes,
+            NewChallenge, Repeatable, RoleWish,
         },
         matchmaker::Matchmaker,
         pools::{self, BusyPool},
@@ -51,6 +53,7 @@ pub fn routes(cfg: &mut ServiceConfig<'_>) {
         .service(create_challenge)
         .service(list_challenges)
         .service(show_challenge)
+        .service(change_challenge)
         .service(accept_challenge)
         .service(decline_challenge)
         .service(withdraw_challenge);
@@ -210,7 +213,7 @@ impl From<Ticket> for TicketView {
     ),
     security(("bearer" = [])),
     extensions(("x-problems" = json!(
-        ["not-found", "pool-closed", "already-waiting", "already-playing", "cooling-down"]
+        ["not-found", "account-needed", "pool-closed", "already-waiting", "already-playing", "cooling-down"]
     ))),
 )]
 #[put("/v1/pools/{pool}/ticket")]
@@ -235,6 +238,7 @@ fn not_joined(err: JoinError, now: Timestamp) -> ApiError {
     match err {
         JoinError::NoSuchPool => no_such_pool(),
         JoinError::PoolClosed => ApiError::of(error::POOL_CLOSED),
+        JoinError::Guest => ApiError::of(error::ACCOUNT_NEEDED),
         JoinError::AlreadyWaiting(_) => ApiError::new(error::ALREADY_WAITING, err),
         JoinError::AlreadyPlaying(game) => ApiError::new(error::ALREADY_PLAYING, err).game(game),
         JoinError::CoolingDown(pause) => {
@@ -321,10 +325,13 @@ struct ChallengeRequest {
     /// Whether a rematch swaps the roles; it does if left out.
     #[serde(default = "yes")]
     swap_roles: bool,
-    /// What becomes of a side that has left for a minute, in a casual game: `computer`, `claim` or `wait`. It waits, if
-    /// left out, and always with a `correspondence` clock.
+    /// What becomes of a side that has left, in a casual game: `computer`, `claim` or `wait`. If left out,
+    /// the computer plays on with a `per_turn` or `fischer` clock; with a `correspondence` clock it always waits.
     #[schema(nullable = false)]
     on_drop: Option<OnDrop>,
+    /// After how long without a sign of life a side has left, in a casual game; a minute if left out.
+    #[schema(nullable = false, minimum = 30_000, maximum = 600_000, example = 60_000)]
+    drop_after_ms: Option<i32>,
 }
 
 impl ChallengeRequest {
@@ -335,14 +342,20 @@ impl ChallengeRequest {
             Some(name) => Some(player_of(db, name).await?),
             None => None,
         };
+        let drop_after = grace_of(self.drop_after_ms)?;
         let Self { clock, role, rated, swap_roles, on_drop, .. } = *self;
-        Ok(NewChallenge { opponent, rules, clock, role, rated, on_drop, swap_roles })
+        Ok(NewChallenge { opponent, rules, clock, role, rated, on_drop, drop_after, swap_roles })
     }
 
     fn repeatable(&self, request: &HttpRequest) -> Result<Option<Repeatable>, ApiError> {
         let repeatable = query::repeatable(request, self)?;
         Ok(repeatable.map(|(key, request_hash)| Repeatable { key, request_hash }))
     }
+}
+
+fn grace_of(ms: Option<i32>) -> Result<Option<Grace>, ApiError> {
+    let grace = ms.map(Grace::try_from).transpose();
+    grace.map_err(|err| ApiError::invalid_field("/drop_after_ms", err))
 }
 
 async fn player_of(db: &PgPool, name: &str) -> Result<PlayerId, ApiError> {
@@ -380,6 +393,9 @@ pub struct ChallengeView {
     /// Its id.
     id: ChallengeId,
     status: ChallengeStatusName,
+    /// How often its challenger has changed it, and one more.
+    #[schema(example = 1)]
+    version: i32,
     /// Where others find it; null for one to a named player.
     #[schema(
         required = true,
@@ -410,6 +426,9 @@ pub struct ChallengeView {
     /// Whether a rematch swaps the roles.
     swap_roles: bool,
     on_drop: OnDrop,
+    /// After how long without a sign of life a side has left.
+    #[schema(example = 60_000)]
+    drop_after_ms: i32,
     created_at: Instant,
     /// Until when it can be accepted.
     expires_at: Instant,
@@ -429,6 +448,7 @@ impl ChallengeView {
         ChallengeView {
             id: challenge.id,
             status,
+            version: challenge.version,
             link: to_anyone
                 .then(|| format!("{}/v1/challenges/{}", url.0.trim_end_matches('/'), challenge.id)),
             game,
@@ -442,6 +462,7 @@ impl ChallengeView {
             pool: challenge.pool,
             swap_roles: challenge.swap_roles,
             on_drop: challenge.on_drop,
+            drop_after_ms: challenge.drop_after.ms(),
             created_at: challenge.created_at.into(),
             expires_at: challenge.expires_at.into(),
         }
@@ -461,7 +482,7 @@ impl ChallengeView {
         headers(("Location" = String, description = "The challenge's address")))),
     security(("bearer" = [])),
     extensions(("x-problems" = json!(
-        ["invalid-fields", "pool-closed", "idempotency-key-reused", "too-many-requests"]
+        ["invalid-fields", "account-needed", "pool-closed", "idempotency-key-reused", "too-many-requests"]
     ))),
 )]
 #[post("/v1/challenges")]
@@ -487,11 +508,14 @@ async fn create_challenge(
 fn not_made(err: ChallengeError, now: Timestamp) -> ApiError {
     match err {
         ChallengeError::Oneself => ApiError::invalid_field("/opponent", err),
+        ChallengeError::Guest => ApiError::of(error::ACCOUNT_NEEDED),
+        ChallengeError::GuestOpponent => ApiError::invalid_field("/opponent", err),
         ChallengeError::Clock(member, allowed) => {
             ApiError::invalid_field(format!("/clock/{member}"), allowed)
         }
         ChallengeError::RatedRole => ApiError::invalid_field("/role", err),
         ChallengeError::RatedOnDrop | ChallengeError::OnDropClock => ApiError::invalid_field("/on_drop", err),
+        ChallengeError::RatedDropAfter => ApiError::invalid_field("/drop_after_ms", err),
         ChallengeError::RatedRules(_) => ApiError::invalid_field("/rules", err),
         ChallengeError::RatedClock(_) => ApiError::invalid_field("/clock", err),
         ChallengeError::PoolClosed(_) => ApiError::new(error::POOL_CLOSED, err),
@@ -543,34 +567,131 @@ fn page_of(mut found: Vec<Challenge>, limit: i64, url: &PublicUrl) -> List<Chall
 /// One to a named player is shown to the two players only.
 #[utoipa::path(
     tag = "Lobby", operation_id = "showChallenge",
-    params(("challenge_id" = ChallengeId, Path, description = "The challenge's id")),
-    responses((status = 200, description = "The challenge", body = ChallengeView)),
+    params(
+        ("challenge_id" = ChallengeId, Path, description = "The challenge's id"),
+        ("If-None-Match" = Option<String>, Header, description = "The ETag of an earlier answer"),
+    ),
+    responses(
+        (status = 200, description = "The challenge", body = ChallengeView,
+            headers(("etag" = String, description = "Changes when the challenge does"))),
+        (status = 304, description = "Nothing has happened since the ETag sent"),
+    ),
     security((), ("bearer" = [])),
     extensions(("x-problems" = json!(["not-found"]))),
 )]
 #[get("/v1/challenges/{challenge_id}")]
 async fn show_challenge(
     caller: MaybeCaller,
+    request: HttpRequest,
     id: Path<ChallengeId>,
     db: Data<PgPool>,
     clock: Data<WallClock>,
     url: Data<PublicUrl>,
-) -> Result<Json<ChallengeView>, ApiError> {
+) -> Result<HttpResponse, ApiError> {
     let me = caller.0.map(|claimant| claimant.player);
     let challenge = challenges::find(&db, *id, me, clock.now()).await?.ok_or_else(no_such_challenge)?;
+    Ok(query::etag_response(&request, &ChallengeView::of(challenge, &url)))
+}
+
+/// What to change of a challenge.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"rules": {"hare_start": "random"}, "clock": {"kind": "per_turn", "turn_ms": 60000}}))]
+struct ChangeRequest {
+    /// The house rules to change.
+    #[serde(default)]
+    rules: Map<String, Value>,
+    #[schema(nullable = false)]
+    clock: Option<ClockSetting>,
+    /// Your role.
+    #[schema(nullable = false)]
+    role: Option<RoleWish>,
+    /// Whether a rematch swaps the roles.
+    #[schema(nullable = false)]
+    swap_roles: Option<bool>,
+    /// What becomes of a side that has left.
+    #[schema(nullable = false)]
+    on_drop: Option<OnDrop>,
+    /// After how long without a sign of life it has.
+    #[schema(nullable = false, minimum = 30_000, maximum = 600_000, example = 60_000)]
+    drop_after_ms: Option<i32>,
+}
+
+impl TryFrom<ChangeRequest> for Changes {
+    type Error = ApiError;
+
+    fn try_from(request: ChangeRequest) -> Result<Changes, ApiError> {
+        let ChangeRequest { rules, clock, role, swap_roles, on_drop, drop_after_ms } = request;
+        Ok(Changes { rules, clock, role, swap_roles, on_drop, drop_after: grace_of(drop_after_ms)? })
+    }
+}
+
+/// Change a challenge
+///
+/// A casual one that you made, until somebody accepts it. What is left out stays as it is, each house rule too. Every
+/// change gives it the next `version`, and its time until it expires begins anew; a change that changes nothing does
+/// not.
+#[utoipa::path(
+    tag = "Lobby", operation_id = "changeChallenge",
+    params(("challenge_id" = ChallengeId, Path, description = "The challenge's id")),
+    request_body = ChangeRequest,
+    responses((status = 200, description = "The challenge as it is now", body = ChallengeView)),
+    security(("bearer" = [])),
+    extensions(("x-problems" = json!(
+        ["not-found", "invalid-fields", "not-your-challenge", "challenge-over", "challenge-is-rated"]
+    ))),
+)]
+#[patch("/v1/challenges/{challenge_id}")]
+async fn change_challenge(
+    caller: Caller,
+    id: Path<ChallengeId>,
+    body: Json<ChangeRequest>,
+    db: Data<PgPool>,
+    events: Data<Events>,
+    clock: Data<WallClock>,
+    url: Data<PublicUrl>,
+) -> Result<Json<ChallengeView>, ApiError> {
+    let changes = body.into_inner().try_into()?;
+    let challenge = challenges::change(&db, &events, caller.0.player, *id, &changes, clock.now()).await?;
     Ok(Json(ChallengeView::of(challenge, &url)))
+}
+
+impl From<ChangeError> for ApiError {
+    fn from(err: ChangeError) -> ApiError {
+        match err {
+            ChangeError::Answer(err) => err.into(),
+            ChangeError::Rated => ApiError::of(error::CHALLENGE_IS_RATED),
+            ChangeError::Rules(err) => invalid_rule(&err, "/rules/"),
+            ChangeError::Clock(member, allowed) => {
+                ApiError::invalid_field(format!("/clock/{member}"), allowed)
+            }
+            ChangeError::OnDropClock => ApiError::invalid_field("/on_drop", err),
+            ChangeError::Database(err) => err.into(),
+        }
+    }
 }
 
 fn no_such_challenge() -> ApiError {
     ApiError::new(error::NOT_FOUND, "there is no such challenge, or it is between two other players")
 }
 
+/// Which state of a challenge was seen.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct Seen {
+    /// The challenge's `version` that you have seen
+    #[param(minimum = 1)]
+    version: Option<i32>,
+}
+
 /// Accept a challenge
 ///
-/// Makes the game. Accepting again answers the same game.
+/// Makes the game. Accepting again answers the same game. With `version` a challenge that has been changed since is not
+/// accepted.
 #[utoipa::path(
     tag = "Lobby", operation_id = "acceptChallenge",
-    params(("challenge_id" = ChallengeId, Path, description = "The challenge's id")),
+    params(("challenge_id" = ChallengeId, Path, description = "The challenge's id"), Seen),
     responses(
         (status = 201, description = "The game has begun", body = GameView,
             headers(("Location" = String, description = "The game's address"))),
@@ -578,19 +699,24 @@ fn no_such_challenge() -> ApiError {
     ),
     security(("bearer" = [])),
     extensions(("x-problems" = json!(
-        ["not-found", "not-your-challenge", "challenge-over", "pool-closed", "already-playing"]
+        [
+            "not-found", "not-your-challenge", "challenge-over", "challenge-changed", "account-needed", "pool-closed",
+            "already-playing"
+        ]
     ))),
 )]
 #[post("/v1/challenges/{challenge_id}/accept")]
 async fn accept_challenge(
     caller: Caller,
     id: Path<ChallengeId>,
+    seen: Query<Seen>,
     db: Data<PgPool>,
     events: Data<Events>,
     clock: Data<WallClock>,
 ) -> Result<HttpResponse, ApiError> {
-    let now = clock.now();
-    let accepted = challenges::accept(&db, &events, caller.0.player, *id, now, roll(), roll()).await?;
+    let (now, version) = (clock.now(), seen.version);
+    let accepted =
+        challenges::accept(&db, &events, caller.0.player, *id, version, now, roll(), roll()).await?;
     let (mut response, game) = match accepted {
         Accepted::Now(game) => (HttpResponse::Created(), game),
         Accepted::Already(game) => (HttpResponse::Ok(), game),
@@ -610,6 +736,8 @@ impl From<AnswerError> for ApiError {
                 ApiError::new(error::CHALLENGE_OVER, err).game(game)
             }
             AnswerError::Over(_) => ApiError::new(error::CHALLENGE_OVER, err),
+            AnswerError::Changed => ApiError::of(error::CHALLENGE_CHANGED),
+            AnswerError::Guest => ApiError::of(error::ACCOUNT_NEEDED),
             AnswerError::PoolClosed(_) => ApiError::new(error::POOL_CLOSED, err),
             AnswerError::YouPlay(Some(game)) | AnswerError::TheyPlay(Some(game)) => {
                 ApiError::new(error::ALREADY_PLAYING, err).game(game)

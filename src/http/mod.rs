@@ -12,6 +12,7 @@ pub mod document;
 pub mod error;
 pub mod finish;
 pub mod games;
+pub mod guests;
 pub mod limits;
 pub mod live;
 pub mod lobby;
@@ -40,6 +41,7 @@ pub const BODY_LIMIT: usize = 16 * 1024;
 pub fn routes(config: &mut ServiceConfig) {
     config
         .configure(accounts::routes)
+        .configure(guests::routes)
         .configure(variants::routes)
         .configure(lobby::routes)
         .configure(games::routes)

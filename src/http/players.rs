@@ -105,6 +105,8 @@ struct PlayerView {
     bio: String,
     /// Whether a program plays.
     bot: bool,
+    /// Whether they play without having signed up.
+    guest: bool,
     /// Whether the operator has banned them.
     banned: bool,
     created_at: Instant,
@@ -142,6 +144,7 @@ async fn show_player(
         username: player.username,
         bio: player.bio,
         bot: player.is_bot,
+        guest: player.is_guest,
         banned: player.banned,
         created_at: player.created_at.into(),
         ratings: ratings.into_iter().map(|rating| RatingView::of(rating, clock.now())).collect(),

@@ -9,7 +9,7 @@ use crate::{
     games::{ClockSetting, Ending, Game, OnDrop, house_rules},
     ids::GameId,
     ratings::RatingChange,
-    rules::{ByRole, GameResult, Role, Rules, Variant},
+    rules::{ByRole, GameResult, Role, RuleError, Rules, Variant},
     solver::computer::Level,
     wall_clock::Timestamp,
 };
@@ -84,10 +84,13 @@ pub fn yes() -> bool {
 ///
 /// Which rule is unknown or has a value that is not allowed.
 pub fn rules_of(variant: VariantName, given: &Map<String, Value>, pointer: &str) -> Result<Rules, ApiError> {
-    house_rules::from_json(variant.into(), given).map_err(|err| {
-        let member = err.name().replace('~', "~0").replace('/', "~1");
-        ApiError::invalid_field(format!("{pointer}{member}"), &err)
-    })
+    house_rules::from_json(variant.into(), given).map_err(|err| invalid_rule(&err, pointer))
+}
+
+/// A house rule that is not allowed.
+pub fn invalid_rule(err: &RuleError, pointer: &str) -> ApiError {
+    let member = err.name().replace('~', "~0").replace('/', "~1");
+    ApiError::invalid_field(format!("{pointer}{member}"), err)
 }
 
 /// Which game is played.
@@ -305,6 +308,9 @@ pub struct GameView {
     moves: Vec<String>,
     clock: ClockView,
     on_drop: OnDrop,
+    /// After how long without a sign of life a side has left.
+    #[schema(example = 60_000)]
+    drop_after_ms: i32,
     /// The server's time when it answered.
     server_now: Instant,
     created_at: Instant,
@@ -348,6 +354,7 @@ impl GameView {
             moves: game.moves.clone(),
             clock: ClockView::of(&game.clock, now),
             on_drop: game.on_drop,
+            drop_after_ms: game.drop_after.ms(),
             server_now: now.into(),
             created_at: game.created_at.into(),
             ended_at: game.ended.map(|(_, at)| at.into()),

@@ -12,7 +12,7 @@ use sqlx::{Connection, PgConnection, PgPool, types::Json};
 use utoipa::ToSchema;
 
 use super::{
-    nonsense, pairing,
+    is_guest, nonsense, pairing,
     pairing::Candidate,
     pools::{self, Pool},
     tickets,
@@ -22,9 +22,9 @@ use crate::{
         Events, Topic,
         player_log::{self, Told},
     },
-    games::{self, ClockSetting, CreateError, NewGame, OnDrop, house_rules},
+    games::{self, ClockSetting, CreateError, Grace, NewGame, OnDrop, house_rules},
     ids::{ChallengeId, GameId, PlayerId},
-    rules::{ByRole, Role, Rules},
+    rules::{ByRole, Role, RuleError, Rules},
     wall_clock::Timestamp,
 };
 
@@ -97,6 +97,8 @@ impl fmt::Display for ChallengeStatus {
 pub struct Challenge {
     /// Its id.
     pub id: ChallengeId,
+    /// How often it was changed, and one more.
+    pub version: i32,
     /// Who made it.
     pub challenger: PlayerId,
     /// What the challenger is called; none when the account is closed.
@@ -117,6 +119,8 @@ pub struct Challenge {
     pub role: RoleWish,
     /// What becomes of a side that leaves.
     pub on_drop: OnDrop,
+    /// After how long it has left.
+    pub drop_after: Grace,
     /// Whether a rematch swaps the roles.
     pub swap_roles: bool,
     /// What became of it.
@@ -136,6 +140,30 @@ impl Challenge {
         };
         let concerned = [Some(self.challenger), self.opponent.or(accepter)].into_iter().flatten();
         concerned.map(|player| Told::challenge(player, self.id, &status.to_string(), game)).collect()
+    }
+
+    /// The same challenge on changed terms.
+    fn changed(mut self, changes: &Changes) -> Result<Challenge, ChangeError> {
+        let mut rules = house_rules::to_json(&self.rules);
+        rules.extend(changes.rules.clone());
+        self.rules = house_rules::from_json(self.rules.variant(), &rules)?;
+        self.clock = changes.clock.unwrap_or(self.clock);
+        self.clock.check().map_err(|(member, allowed)| ChangeError::Clock(member, allowed))?;
+        self.role = changes.role.unwrap_or(self.role);
+        self.swap_roles = changes.swap_roles.unwrap_or(self.swap_roles);
+        self.drop_after = changes.drop_after.unwrap_or(self.drop_after);
+        self.on_drop = match changes.on_drop {
+            Some(kind) if !kind.fits(self.clock) => return Err(ChangeError::OnDropClock),
+            Some(kind) => kind,
+            None if self.on_drop.fits(self.clock) => self.on_drop,
+            None => OnDrop::of_casual(self.clock),
+        };
+        Ok(self)
+    }
+
+    fn has_terms_of(&self, other: &Challenge) -> bool {
+        let terms = |it: &Challenge| (it.rules, it.clock, it.role, it.swap_roles, it.on_drop, it.drop_after);
+        terms(self) == terms(other)
     }
 
     fn may_be_seen_by(&self, player: Option<PlayerId>) -> bool {
@@ -158,6 +186,8 @@ pub struct NewChallenge {
     pub rated: bool,
     /// What becomes of a side that leaves; a rated game is not asked.
     pub on_drop: Option<OnDrop>,
+    /// After how long it has left; a rated game is not asked.
+    pub drop_after: Option<Grace>,
     /// Whether a rematch swaps the roles.
     pub swap_roles: bool,
 }
@@ -165,15 +195,20 @@ pub struct NewChallenge {
 impl NewChallenge {
     fn check_on_drop(&self) -> Result<(), ChallengeError> {
         match self.on_drop {
+            _ if self.rated && self.drop_after.is_some() => Err(ChallengeError::RatedDropAfter),
             Some(_) if self.rated => Err(ChallengeError::RatedOnDrop),
             Some(kind) if !kind.fits(self.clock) => Err(ChallengeError::OnDropClock),
             _ => Ok(()),
         }
     }
 
-    /// What becomes of a side that leaves. A casual game waits for it if nobody says otherwise.
+    /// What becomes of a side that leaves.
     fn on_drop(&self) -> OnDrop {
-        if self.rated { OnDrop::of_rated(self.clock) } else { self.on_drop.unwrap_or(OnDrop::Wait) }
+        if self.rated {
+            OnDrop::of_rated(self.clock)
+        } else {
+            self.on_drop.unwrap_or_else(|| OnDrop::of_casual(self.clock))
+        }
     }
 }
 
@@ -192,6 +227,12 @@ pub enum ChallengeError {
     /// Nobody plays against themselves.
     #[error("you cannot challenge yourself")]
     Oneself,
+    /// Guests play no rated games.
+    #[error("guests play no rated games")]
+    Guest,
+    /// The opponent is one.
+    #[error("is a guest, who plays no rated games")]
+    GuestOpponent,
     /// A member of the clock has a value that is not allowed.
     #[error("{0} {1}")]
     Clock(&'static str, &'static str),
@@ -201,6 +242,9 @@ pub enum ChallengeError {
     /// In a rated game it is not a matter of choice.
     #[error("is for casual challenges; in a rated real-time game the other side may claim")]
     RatedOnDrop,
+    /// Nor is the time.
+    #[error("is for casual challenges; in a rated real-time game it is a minute")]
+    RatedDropAfter,
     /// With days for a turn nobody is expected to stay.
     #[error("must be 'wait' with a correspondence clock")]
     OnDropClock,
@@ -239,6 +283,12 @@ pub enum AnswerError {
     /// Something else has become of it.
     #[error("the challenge is over: it is {0}")]
     Over(ChallengeStatus),
+    /// Its challenger has changed it since it was seen.
+    #[error("the challenge has changed since you saw it")]
+    Changed,
+    /// Guests play no rated games.
+    #[error("guests play no rated games")]
+    Guest,
     /// The pool that it counts for was closed.
     #[error("the pool {0} was closed after the challenge was made")]
     PoolClosed(String),
@@ -248,6 +298,46 @@ pub enum AnswerError {
     /// The challenger is in this live rated game.
     #[error("the challenger is in a live rated game; try again when it is over")]
     TheyPlay(Option<GameId>),
+    /// The database failed.
+    #[error("database failure")]
+    Database(#[from] sqlx::Error),
+}
+
+/// What the challenger wants to change. What is none stays as it is.
+#[derive(Clone, Debug, Default)]
+pub struct Changes {
+    /// The house rules that change.
+    pub rules: Map<String, Value>,
+    /// The clock.
+    pub clock: Option<ClockSetting>,
+    /// The role that the challenger wants.
+    pub role: Option<RoleWish>,
+    /// Whether a rematch swaps the roles.
+    pub swap_roles: Option<bool>,
+    /// What becomes of a side that leaves.
+    pub on_drop: Option<OnDrop>,
+    /// After how long it has left.
+    pub drop_after: Option<Grace>,
+}
+
+/// Why a challenge was not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum ChangeError {
+    /// It cannot be had, or is over.
+    #[error(transparent)]
+    Answer(#[from] AnswerError),
+    /// It is bound to its pool.
+    #[error("a rated challenge has the terms of its pool; withdraw it and make another")]
+    Rated,
+    /// A house rule is unknown, has a value that is not allowed, or does not go with the others.
+    #[error(transparent)]
+    Rules(#[from] RuleError),
+    /// A member of the clock has a value that is not allowed.
+    #[error("{0} {1}")]
+    Clock(&'static str, &'static str),
+    /// With days for a turn nobody is expected to stay.
+    #[error("must be 'wait' with a correspondence clock")]
+    OnDropClock,
     /// The database failed.
     #[error("database failure")]
     Database(#[from] sqlx::Error),
@@ -264,6 +354,7 @@ pub enum Accepted {
 
 struct ChallengeRow {
     challenge_id: ChallengeId,
+    version: i32,
     challenger_id: PlayerId,
     challenger_name: Option<String>,
     challenger_gone: bool,
@@ -276,6 +367,7 @@ struct ChallengeRow {
     rated: bool,
     role: String,
     on_drop: String,
+    drop_after_ms: i32,
     swap_roles: bool,
     status: String,
     created_at: Timestamp,
@@ -307,6 +399,7 @@ impl ChallengeRow {
         };
         Ok(Challenge {
             id: self.challenge_id,
+            version: self.version,
             challenger: self.challenger_id,
             challenger_name: self.challenger_name,
             opponent: self.opponent_id,
@@ -317,6 +410,7 @@ impl ChallengeRow {
             rated: self.rated,
             role,
             on_drop,
+            drop_after: self.drop_after_ms.try_into().map_err(|err| broken(&err))?,
             swap_roles: self.swap_roles,
             status,
             created_at: self.created_at,
@@ -351,7 +445,12 @@ pub async fn challenge(
     }
     new.clock.check().map_err(|(member, allowed)| ChallengeError::Clock(member, allowed))?;
     new.check_on_drop()?;
-    let pool = if new.rated { Some(rated_pool(&pools::all(&mut tx).await?, new)?) } else { None };
+    let pool = if new.rated {
+        check_no_guest(&mut tx, challenger, new).await?;
+        Some(rated_pool(&pools::all(&mut tx).await?, new)?)
+    } else {
+        None
+    };
     if let Some(first_expires_at) = limit_reached(&mut tx, challenger, now).await? {
         return Err(ChallengeError::TooMany { first_expires_at });
     }
@@ -364,6 +463,20 @@ pub async fn challenge(
     announce(events, &told);
     tracing::info!(challenge = %id, %challenger, rated = new.rated, direct = new.opponent.is_some(), "challenged");
     Ok(made)
+}
+
+async fn check_no_guest(
+    tx: &mut PgConnection,
+    challenger: PlayerId,
+    new: &NewChallenge,
+) -> Result<(), ChallengeError> {
+    if is_guest(tx, challenger).await? {
+        return Err(ChallengeError::Guest);
+    }
+    match new.opponent {
+        Some(opponent) if is_guest(tx, opponent).await? => Err(ChallengeError::GuestOpponent),
+        _ => Ok(()),
+    }
 }
 
 /// The pool whose rules and clock these are, or what to change to get to one.
@@ -463,6 +576,7 @@ async fn read_open(
         r#"
         select
             challenge_id as "challenge_id: ChallengeId",
+            version,
             challenger_id as "challenger_id: PlayerId",
             challenger.username as "challenger_name",
             challenger.closed_at is not null or challenger.banned_at is not null as "challenger_gone!",
@@ -475,6 +589,7 @@ async fn read_open(
             rated,
             role,
             on_drop,
+            drop_after_ms,
             swap_roles,
             status,
             challenge.created_at,
@@ -503,16 +618,79 @@ async fn read_open(
     rows.into_iter().map(|row| row.read(now)).collect()
 }
 
-/// Accepts a challenge, which makes its game.
+/// Changes a casual challenge that nobody has accepted yet. A change that changes nothing makes no new version.
+///
+/// # Errors
+///
+/// Why it stays as it is.
+pub async fn change(
+    db: &PgPool,
+    events: &Events,
+    player: PlayerId,
+    id: ChallengeId,
+    changes: &Changes,
+    now: Timestamp,
+) -> Result<Challenge, ChangeError> {
+    let mut tx = db.begin().await?;
+    // Whoever accepts it waits, and finds it changed; whoever accepted it first was faster.
+    sqlx::query!("select from challenge where challenge_id = $1 for update", id.0).execute(&mut *tx).await?;
+    let challenge = known(&mut tx, id, player, now).await?;
+    if challenge.challenger != player {
+        return Err(AnswerError::NotYours("only its challenger can change a challenge").into());
+    }
+    if challenge.status != ChallengeStatus::Open {
+        return Err(AnswerError::Over(challenge.status).into());
+    }
+    if challenge.rated {
+        return Err(ChangeError::Rated);
+    }
+    let changed = challenge.clone().changed(changes)?;
+    if changed.has_terms_of(&challenge) {
+        return Ok(challenge);
+    }
+    write_terms(&mut tx, &changed, now).await?;
+    let changed = known(&mut tx, id, player, now).await?;
+    let told = changed.told(None, ChallengeStatus::Open);
+    player_log::tell(&mut tx, &told, now).await?;
+    tx.commit().await?;
+    announce(events, &told);
+    Ok(changed)
+}
+
+async fn write_terms(tx: &mut PgConnection, changed: &Challenge, now: Timestamp) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "
+        update challenge
+        set rules = $2, clock = $3, role = $4, swap_roles = $5, on_drop = $6, drop_after_ms = $7,
+            expires_at = $8, version = version + 1
+        where challenge_id = $1
+        ",
+        changed.id.0,
+        Json(house_rules::to_json(&changed.rules)) as _,
+        Json(changed.clock) as _,
+        changed.role.to_string(),
+        changed.swap_roles,
+        changed.on_drop.to_string(),
+        changed.drop_after.ms(),
+        now + lifetime(changed.clock),
+    )
+    .execute(tx)
+    .await?;
+    Ok(())
+}
+
+/// Accepts a challenge, which makes its game; only if it is of this version still, where one is given.
 ///
 /// # Errors
 ///
 /// Why there is no game.
+#[expect(clippy::too_many_arguments, reason = "each is a thing of its own, and time and chance are told")]
 pub async fn accept(
     db: &PgPool,
     events: &Events,
     player: PlayerId,
     id: ChallengeId,
+    version: Option<i32>,
     now: Timestamp,
     random: u128,
     seed: u64,
@@ -525,6 +703,12 @@ pub async fn accept(
         return accepted_before(&mut conn, player, id, now).await;
     }
     let challenge = read(&mut tx, id, now).await?.ok_or(sqlx::Error::RowNotFound)?;
+    if version.is_some_and(|seen| seen != challenge.version) {
+        return Err(AnswerError::Changed);
+    }
+    if challenge.rated && is_guest(&mut tx, player).await? {
+        return Err(AnswerError::Guest);
+    }
     if let Some(pool) = &challenge.pool
         && pools::bare(&mut tx, pool).await?.is_none_or(|pool| pool.closed_at.is_some())
     {
@@ -544,6 +728,7 @@ pub async fn accept(
         computer: ByRole::default(),
         seed: seed.cast_signed(),
         on_drop: challenge.on_drop,
+        drop_after: challenge.drop_after,
         swap_roles: challenge.swap_roles,
         rematch_of: None,
     };
@@ -797,9 +982,9 @@ async fn insert(
         "
         insert into challenge (
             challenge_id, challenger_id, opponent_id, variant, rules, clock, pool_id, rated, role, swap_roles,
-            created_at, expires_at, idempotency_key, request_hash, on_drop
+            created_at, expires_at, idempotency_key, request_hash, on_drop, drop_after_ms
         )
-        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)
+        values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
         ",
         id.0,
         challenger.0,
@@ -815,7 +1000,8 @@ async fn insert(
         now + lifetime(new.clock),
         repeatable.map(|repeatable| repeatable.key.as_str()),
         repeatable.map(|repeatable| repeatable.request_hash.as_slice()),
-        new.on_drop().to_string()
+        new.on_drop().to_string(),
+        new.drop_after.unwrap_or_default().ms()
     )
     .execute(tx)
     .await?;
@@ -883,6 +1069,7 @@ async fn read(
         r#"
         select
             challenge_id as "challenge_id: ChallengeId",
+            version,
             challenger_id as "challenger_id: PlayerId",
             challenger.username as "challenger_name",
             challenger.closed_at is not null or challenger.banned_at is not null as "challenger_gone!",
@@ -895,6 +1082,7 @@ async fn read(
             rated,
             role,
             on_drop,
+            drop_after_ms,
             swap_roles,
             status,
             challenge.created_at,

@@ -26,7 +26,7 @@ use crate::{
         Events, Topic,
         player_log::{self, Told},
     },
-    games::{self, CreateError, NewGame, OnDrop},
+    games::{self, CreateError, Grace, NewGame, OnDrop},
     ids::{ChallengeId, GameId, PlayerId, TicketId},
     rules::ByRole,
     wall_clock::{Timestamp, WallClock},
@@ -303,6 +303,7 @@ async fn pair_pool(
             computer: ByRole::default(),
             seed: seed.cast_signed(),
             on_drop: OnDrop::of_rated(pool.clock),
+            drop_after: Grace::default(),
             swap_roles: true,
             rematch_of: None,
         };

@@ -11,6 +11,16 @@ pub mod pools;
 pub mod presence;
 pub mod tickets;
 
+use sqlx::PgConnection;
+
+use crate::ids::PlayerId;
+
+/// Whether a player is a guest: guests play no rated games.
+async fn is_guest(db: &mut PgConnection, player: PlayerId) -> Result<bool, sqlx::Error> {
+    let guest = sqlx::query_scalar!("select is_guest from player where player_id = $1", player.0);
+    Ok(guest.fetch_optional(db).await?.unwrap_or(false))
+}
+
 /// A row that makes no sense, told as what it is: a fault of the database's contents.
 fn nonsense(row: impl std::fmt::Display, why: impl std::fmt::Display) -> sqlx::Error {
     sqlx::Error::Decode(format!("{row}: {why}").into())

@@ -7,7 +7,7 @@ use std::fmt;
 use chrono::TimeDelta;
 use sqlx::{Connection, PgConnection, PgPool};
 
-use super::{matchmaker::Matchmaker, nonsense, pairing, pools};
+use super::{is_guest, matchmaker::Matchmaker, nonsense, pairing, pools};
 use crate::{
     db,
     events::{
@@ -84,6 +84,9 @@ pub enum JoinError {
     /// The pool is closed.
     #[error("the pool is closed")]
     PoolClosed,
+    /// Guests play no rated games.
+    #[error("guests play no rated games")]
+    Guest,
     /// The player waits in this other pool.
     #[error("you wait in the pool {0} already; leave it first")]
     AlreadyWaiting(String),
@@ -174,6 +177,9 @@ pub async fn join(
     }
     if open.closed_at.is_some() {
         return Err(JoinError::PoolClosed);
+    }
+    if is_guest(&mut conn, player).await? {
+        return Err(JoinError::Guest);
     }
     if open.clock.is_real_time()
         && let Some(game) = games::live_game_of(&mut conn, player).await?

@@ -53,7 +53,7 @@ async fn closing_needs_the_password() {
     ann.delete_with("/v1/me", json!({"password": "not-the-password"}))
         .await
         .refused(401, "wrong-credentials");
-    ann.delete_with("/v1/me", json!({})).await.refused(400, "malformed-request");
+    ann.delete_with("/v1/me", json!({})).await.refused(422, "invalid-fields");
     ann.get("/v1/me").await.ok(200);
 }
 

@@ -1,6 +1,7 @@
 //! Accounts and sessions, from outside.
 
 mod close;
+mod guests;
 mod log_in;
 mod password;
 mod profile;

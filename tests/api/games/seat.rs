@@ -68,6 +68,30 @@ async fn the_computer_plays_on_for_whoever_has_left_until_they_are_back() {
 }
 
 #[tokio::test]
+async fn a_party_says_after_how_long_a_side_has_left() {
+    let app = TestApp::start().await;
+    let (ann, ben) = (app.player("ann").await, app.guest().await);
+    let clock = json!({"kind": "per_turn", "turn_ms": 600_000});
+    let terms = json!({"variant": "hare-and-hounds", "clock": clock, "drop_after_ms": 120_000});
+    let game = app.game_by(&ann, &ben, terms).await;
+    ann.plays(&game, 1, "b1-b2").await.ok(201);
+    assert_eq!(
+        ann.sees(&game).await["on_drop"],
+        "computer",
+        "as it is in live games if nobody says otherwise"
+    );
+
+    waits(&app, &ann, ms(119_000)).await;
+    app.let_computer_play().await;
+    assert_eq!(ann.sees(&game).await["players"]["hare"]["controller"], "player", "not yet");
+    waits(&app, &ann, ms(1_000)).await;
+    app.let_computer_play().await;
+    assert_eq!(ann.sees(&game).await["players"]["hare"]["controller"], "computer");
+    ben.post(&format!("/v1/games/{game}/seat"), Value::Null).await.ok(200);
+    assert_eq!(ann.sees(&game).await["players"]["hare"]["controller"], "player", "a guest comes back, too");
+}
+
+#[tokio::test]
 async fn the_computer_stays_away_where_it_was_not_asked() {
     let app = TestApp::start().await;
     let (ann, ben) = app.two_players().await;

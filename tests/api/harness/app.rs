@@ -141,6 +141,15 @@ impl TestApp {
         Player { name: name.to_owned(), access_token, refresh_token, client }
     }
 
+    /// Somebody who plays without having signed up.
+    pub async fn guest(&self) -> Player {
+        let guest = self.anonymous().post("/v1/guests", Value::Null).await.ok(201);
+        let text = |value: &Value| value.as_str().expect("a text").to_owned();
+        let (access_token, refresh_token) = (text(&guest["access_token"]), text(&guest["refresh_token"]));
+        let client = self.with_token(&access_token);
+        Player { name: text(&guest["account"]["username"]), access_token, refresh_token, client }
+    }
+
     /// Somebody who has an account, in a new session.
     pub async fn log_in(&self, name: &str) -> Player {
         let credentials = json!({"username": name, "password": PASSWORD});
@@ -252,6 +261,15 @@ impl TestApp {
         let Server { runtime, app } = self.server();
         let app = app.clone();
         let sweep = runtime.spawn(async move { app.sweep_events().await });
+        sweep.await.expect("sweeping does not panic").expect("the database works")
+    }
+
+    /// Removes guests that have not been seen for long; answers how many.
+    pub async fn sweep_guests(&self) -> usize {
+        let Server { runtime, app } = self.server();
+        let app = app.clone();
+        let step = runtime.handle().clone();
+        let sweep = runtime.spawn_blocking(move || step.block_on(async move { app.sweep_guests().await }));
         sweep.await.expect("sweeping does not panic").expect("the database works")
     }
 

@@ -2,6 +2,7 @@
 
 mod challenges;
 mod matchmaker;
+mod parties;
 mod pools;
 mod races;
 mod tickets;
