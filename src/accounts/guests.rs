@@ -9,7 +9,7 @@ use super::{
     Accounts, Client, Drawn, Me, Tokens,
     access::{Claimant, KeyError},
     attempts::TooManyAttempts,
-    names::{GuestKey, PasswordError, Username, UsernameError},
+    names::{PasswordError, Username, UsernameError},
     password::{HashError, NewPasswordError, Salt},
     store,
 };
@@ -20,10 +20,13 @@ use crate::{
 };
 
 /// A guest that has shown no sign of life for so long is removed.
-pub const GUEST_MEMORY: TimeDelta = TimeDelta::days(30);
+const GUEST_MEMORY: TimeDelta = TimeDelta::days(30);
 
 /// For so long a repeated request for a guest answers the first one's.
 const KEY_MEMORY: TimeDelta = TimeDelta::hours(24);
+
+/// So many characters make the key of a request for a guest hard to guess.
+const KEY_CHARS: usize = 22;
 
 /// So many guests are removed at once.
 const REMOVED_AT_ONCE: i64 = 200;
@@ -38,6 +41,8 @@ pub enum GuestError {
         "the Idempotency-Key for a guest must be hard to guess, since whoever knows it has the guest: 22 or more characters"
     )]
     WeakKey,
+    #[error("the guest is banned")]
+    Banned,
     #[error("no access token")]
     Key(#[from] KeyError),
     #[error("database failure")]
@@ -86,8 +91,11 @@ impl Accounts {
         drawn: Drawn,
         client: Client,
     ) -> Result<(Me, Tokens), GuestError> {
-        let key = client.idempotency_key.as_deref().map(GuestKey::parse).transpose();
-        let key = key.map_err(|_| GuestError::WeakKey)?.map(|key| Sha256::digest(key.as_str()).to_vec());
+        let key = client.idempotency_key.as_deref();
+        if key.is_some_and(|key| key.len() < KEY_CHARS) {
+            return Err(GuestError::WeakKey);
+        }
+        let key = key.map(|key| Sha256::digest(key).to_vec());
         self.attempts.admit_guest(&client.address, now)?;
         let mut tx = db.begin().await?;
         let id = PlayerId::new(now, drawn.player);
@@ -96,7 +104,11 @@ impl Accounts {
                 tx.rollback().await?;
                 tx = db.begin().await?;
                 let known = key.as_deref().unwrap_or_default();
-                store::find_guest_by_key(&mut tx, known).await?.ok_or(err)?
+                let (guest, banned) = store::find_guest_by_key(&mut tx, known).await?.ok_or(err)?;
+                if banned {
+                    return Err(GuestError::Banned);
+                }
+                guest
             }
             made => made.map(|()| id)?,
         };
@@ -184,7 +196,7 @@ async fn insert_guest(
     Err(sqlx::Error::RowNotFound)
 }
 
-/// The guests that have shown no sign of life for [`GUEST_MEMORY`], some at once.
+/// The guests that have shown no sign of life for 30 days, some at once.
 ///
 /// # Errors
 ///

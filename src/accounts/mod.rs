@@ -27,7 +27,7 @@ use self::{
     refresh::RefreshToken,
 };
 pub use self::{
-    guests::{Claim, ClaimError, GUEST_MEMORY, GuestError, idle_guests, remove_guest},
+    guests::{Claim, ClaimError, GuestError, idle_guests, remove_guest},
     profile::{
         BanError, DeclareBotError, Me, Player, ProfileError, ban, declare_bot, find_me, find_player, unban,
         update_profile,

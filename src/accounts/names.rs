@@ -46,9 +46,6 @@ const GUEST_LETTERS: &[u8; 28] = b"bcdfghjkmnpqrstvwxyz23456789";
 /// How many of them.
 const GUEST_LETTER_COUNT: usize = 10;
 
-/// So many characters make the key of a request for a guest hard to guess.
-const GUEST_KEY_CHARS: usize = 22;
-
 /// How many characters a profile's text may have.
 const BIO_CHARS: usize = 400;
 
@@ -114,30 +111,6 @@ pub fn key_of(text: &str) -> Option<String> {
     let well_formed = (3..=20).contains(&text.len())
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
     well_formed.then(|| text.to_ascii_lowercase())
-}
-
-/// What makes a repeated request for a guest known as one: whoever knows it has the guest.
-pub struct GuestKey(String);
-
-/// A key that could be guessed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("must have 22 or more characters")]
-pub struct WeakKey;
-
-impl GuestKey {
-    /// Reads a key.
-    ///
-    /// # Errors
-    ///
-    /// When it is too short.
-    pub fn parse(text: &str) -> Result<GuestKey, WeakKey> {
-        if text.len() < GUEST_KEY_CHARS { Err(WeakKey) } else { Ok(GuestKey(text.to_owned())) }
-    }
-
-    /// The text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
 
 /// A password that was chosen: long enough and hard to guess.

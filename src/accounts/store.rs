@@ -291,20 +291,22 @@ pub(super) async fn forget_guest_key(
     Ok(())
 }
 
+/// Finds the guest that was made with a key, and whether it is banned.
 pub(super) async fn find_guest_by_key(
     conn: &mut PgConnection,
     key: &[u8],
-) -> Result<Option<PlayerId>, sqlx::Error> {
-    sqlx::query_scalar!(
+) -> Result<Option<(PlayerId, bool)>, sqlx::Error> {
+    let row = sqlx::query!(
         r#"
-        select player_id as "player_id: PlayerId"
+        select player_id as "player_id: PlayerId", banned_at is not null as "banned!"
         from player
-        where guest_key = $1 and is_guest and closed_at is null and banned_at is null
+        where guest_key = $1
         "#,
         key
     )
     .fetch_optional(conn)
-    .await
+    .await?;
+    Ok(row.map(|row| (row.player_id, row.banned)))
 }
 
 /// Holds a player's row; answers whether it is a guest's.

@@ -79,7 +79,7 @@ pub struct Grace(i32);
 /// A grace that is too short or too long.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("must be 30000 to 600000")]
-pub struct NoGrace;
+pub struct GraceError;
 
 impl Grace {
     /// So many milliseconds.
@@ -101,10 +101,10 @@ impl Default for Grace {
 }
 
 impl TryFrom<i32> for Grace {
-    type Error = NoGrace;
+    type Error = GraceError;
 
-    fn try_from(ms: i32) -> Result<Grace, NoGrace> {
-        if (30_000..=600_000).contains(&ms) { Ok(Grace(ms)) } else { Err(NoGrace) }
+    fn try_from(ms: i32) -> Result<Grace, GraceError> {
+        if (30_000..=600_000).contains(&ms) { Ok(Grace(ms)) } else { Err(GraceError) }
     }
 }
 

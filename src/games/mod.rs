@@ -29,7 +29,7 @@ use self::store::Happening;
 pub use self::{
     clock::{ClockSetting, Fall, GameClock},
     dropping_out::{
-        Absence, Claim, Grace, NoGrace, OnDrop, claim, take_over, take_seat, tell_presence, to_be_replaced,
+        Absence, Claim, Grace, GraceError, OnDrop, claim, take_over, take_seat, tell_presence, to_be_replaced,
     },
     ending::Ending,
     game::{ComputerDue, Decision, Game, Mover, PlyRefusal, Seat, Turn},

@@ -43,7 +43,7 @@ pub fn routes(config: &mut ServiceConfig) {
     responses((status = 201, description = "The guest, logged in", body = LoggedInView,
         headers(("Location" = String, description = "The guest's public page")))),
     security(()),
-    extensions(("x-problems" = json!([]))),
+    extensions(("x-problems" = json!(["account-banned"]))),
 )]
 #[post("/v1/guests")]
 async fn welcome_guest(
@@ -62,6 +62,7 @@ impl From<GuestError> for ApiError {
         match err {
             GuestError::TooManyAttempts(err) => err.into(),
             GuestError::WeakKey => ApiError::new(error::MALFORMED_REQUEST, err),
+            GuestError::Banned => ApiError::of(error::ACCOUNT_BANNED),
             GuestError::Key(err) => err.into(),
             GuestError::Database(err) => err.into(),
         }

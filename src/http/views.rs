@@ -196,7 +196,7 @@ pub enum Controller {
 /// One side of a game.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SideView {
-    /// Who plays it; `closed` when the account is gone.
+    /// Who plays it; `closed` when the account is gone, `guest` when a guest is.
     #[schema(example = "moorhen")]
     username: String,
     /// The rating in the pool when the game began; null for a game without a pool.

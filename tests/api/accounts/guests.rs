@@ -124,6 +124,9 @@ async fn a_repeated_request_answers_the_same_guest_for_a_day() {
     let later = asks.post("/v1/guests", Value::Null).await.ok(201);
     assert_ne!(first["account"]["id"], later["account"]["id"]);
 
+    leveret::accounts::ban(&app.db, name_of(&later["account"]), app.clock.now()).await.expect("a ban");
+    asks.post("/v1/guests", Value::Null).await.refused(403, "account-banned");
+
     let weak = app.anonymous().with_header("idempotency-key", "1");
     weak.post("/v1/guests", Value::Null).await.refused(400, "malformed-request");
 }

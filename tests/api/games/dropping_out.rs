@@ -184,6 +184,12 @@ async fn what_becomes_of_a_side_that_leaves_is_agreed_in_the_challenge() {
     let rated_daily = json!({"variant": "hare-and-hounds", "rated": true, "clock": daily});
     assert_eq!(ask(rated_daily).await.ok(201)["on_drop"], "wait");
 
+    let mut patient = rated.clone();
+    patient["drop_after_ms"] = 120_000.into();
+    for terms in [patient, json!({"variant": "hare-and-hounds", "drop_after_ms": 29_999})] {
+        let problem = ask(terms).await.refused(422, "invalid-fields");
+        assert_eq!(problem["errors"][0]["pointer"], "/drop_after_ms");
+    }
     let mut chosen = rated;
     chosen["on_drop"] = "wait".into();
     for terms in [chosen, json!({"variant": "hare-and-hounds", "on_drop": "claim", "clock": daily})] {

@@ -155,7 +155,6 @@ async fn a_change_against_a_join_has_one_outcome() {
     let app = TestApp::start().await;
     let (ann, ben) = app.two_players().await;
     let other = app.second_process().await;
-    let (mut joined, mut changed) = (0, 0);
     for round in 0..20 {
         let party = hosts(&ann, live("hare-and-hounds")).await;
         let elsewhere = other.as_player(&ben);
@@ -170,15 +169,18 @@ async fn a_change_against_a_join_has_one_outcome() {
         }
         match (replies[0].status(), replies[1].status()) {
             (200, 409) => {
-                changed += 1;
                 replies[1].refused(409, "challenge-changed");
+                let left = ann.get(&path(&party)).await.ok(200);
+                assert_eq!((&left["status"], &left["version"]), (&json!("open"), &json!(2)));
+                ann.delete(&path(&party)).await.ok(200);
             }
             (409, 201) => {
-                joined += 1;
                 replies[0].refused(409, "challenge-over");
+                let left = ann.get(&path(&party)).await.ok(200);
+                assert_eq!((&left["status"], &left["version"]), (&json!("accepted"), &json!(1)));
+                assert_eq!(left["game"], replies[1].json()["id"]);
             }
             other => panic!("both or neither: {other:?}"),
         }
     }
-    assert_eq!(joined + changed, 20);
 }
